@@ -1,0 +1,283 @@
+"""Evidence, findings and the report: the contract that every tool returns and every surface reads.
+
+A finding cannot be built without evidence, and evidence says where it was seen: the snapshot, the path,
+the lines and the sha256 of the file it quotes. Names of the fields are those of ``report.json``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SCHEMA_VERSION = "1.0"
+"""Version of report.json: the major part changes when a reader of the old form would break."""
+
+
+class Level(StrEnum):
+    """How far a statement was verified. A report never raises the level of its evidence."""
+
+    UNTESTED = "untested"
+    SOURCE = "source-inspected"
+    SIGNATURE = "signature-checked"
+    RUNTIME = "runtime-reproduced"
+    NUMERIC = "numerically-validated"
+
+
+class Severity(StrEnum):
+    """What happens to a user, worst first; certainty is a field of its own."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Severity).index(self)
+
+
+class Certainty(StrEnum):
+    """How sure the check is that the fault exists."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+    @property
+    def rank(self) -> int:
+        """0 for the surest."""
+        return list(Certainty).index(self)
+
+
+class Attribution(StrEnum):
+    """Whose fault it is."""
+
+    REGRESSION = "adapter regression"
+    EXISTING = "existing plugin defect"
+    UPSTREAM = "shared upstream defect"
+    COMPONENT = "component bug"
+    ENVIRONMENT = "environment mismatch"
+
+
+class Decision(StrEnum):
+    """What to do with the plugin code concerned."""
+
+    RETAIN = "retain"
+    UPDATE = "update"
+    REMOVE = "remove"
+    MIGRATE = "migrate"
+    REJECT = "reject"
+    UNDECIDED = "undecided"
+
+
+class Status(StrEnum):
+    """Where a finding stands in its session."""
+
+    OPEN = "open"
+    FIXED = "fixed"
+    PARTLY_FIXED = "partly fixed"
+    PRESENT = "still present"
+    MASKED = "masked"
+
+
+class Frozen(BaseModel):
+    """Base of every record: immutable, and no unknown field passes unseen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def short_hash(*parts: str) -> str:
+    """Twelve hex digits that identify ``parts`` in their order."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+class Evidence(Frozen):
+    """One observed fact."""
+
+    id: str
+    kind: str
+    """``source`` (an excerpt of a file), ``diagnostic`` (a row of a type checker) or ``command``."""
+    source: str
+    """Which snapshot: ``plugin``, ``base`` or ``target``; or the tool that was run."""
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    """First and last line, counted from 1, both included."""
+    sha256: str | None = None
+    """Of the whole file at ``path`` as it was read."""
+    command: str | None = None
+    excerpt: str = ""
+    level: Level = Level.SOURCE
+
+
+class Finding(Frozen):
+    """A claim about one place in the plugin."""
+
+    id: str
+    """Stable across runs and line shifts: made of check, path, symbol and the name concerned."""
+    check: str
+    path: str
+    line: int = Field(ge=1)
+    symbol: str
+    """``Qual.name`` inside the file, or '' at module level."""
+    severity: Severity
+    certainty: Certainty
+    introduced: bool
+    """True when the same check is silent on (plugin, base)."""
+    message: str
+    trigger: str
+    """What a user does to meet it."""
+    consequence: str
+    """What happens then."""
+    since: str | None = None
+    suggestion: str = ""
+    evidence: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Ids of the evidence; a finding without evidence cannot be constructed."""
+    attribution: Attribution
+    decision: Decision
+    level: Level
+    status: Status = Status.OPEN
+    cause: str = ""
+    """Group key: the upstream change behind it, equal for all findings of one cause."""
+    silent: bool = False
+    """True when nothing is raised: wrong numbers, a fallback, an op that is never used."""
+    related: tuple[str, ...] = ()
+    """Ids of findings at sibling sites or of the same cause."""
+    blast_radius: tuple[str, ...] = ()
+    """Registrations that never happen because of it."""
+
+    @property
+    def sort_key(self) -> tuple[int, bool, int, str, int, str]:
+        """Worst, newest and surest first, then by place; total, so that reports are reproducible."""
+        return (self.severity.rank, not self.introduced, self.certainty.rank, self.path, self.line, self.id)
+
+
+class Unresolved(Frozen):
+    """What a check looked at and could not decide. Counted apart; never a finding."""
+
+    check: str
+    path: str
+    line: int
+    symbol: str
+    reason: str
+    subject: str = ""
+
+
+class InventoryRow(Frozen):
+    """One registration, patch or override of the plugin."""
+
+    kind: str
+    key: str
+    path: str
+    line: int
+    symbol: str
+    activation: str
+    effective: str
+    counterpart: str
+    difference: str
+    decision: Decision
+    evidence: tuple[str, ...]
+
+
+class Disposition(Frozen):
+    """What one upstream commit means for the plugin."""
+
+    commit: str
+    title: str
+    disposition: str
+    reason: str
+    symbols: tuple[str, ...]
+    certainty: Certainty
+
+
+class MergeRow(Frozen):
+    """One symbol merged from base to target."""
+
+    path: str
+    symbol: str
+    counterpart: str
+    state: str
+    diff: str
+    evidence: tuple[str, ...]
+
+
+class Blocked(Frozen):
+    """Something needed that could not be read."""
+
+    what: str
+    why: str
+    remedy: str
+
+
+class Identity(Frozen):
+    """Which tree a snapshot shows, exactly enough to obtain it again."""
+
+    kind: str
+    """revision, index, worktree, folder, installed or release."""
+    label: str
+    """The specification as it was given."""
+    name: str | None = None
+    version: str | None = None
+    revision: str | None = None
+    """Full commit id where there is one."""
+    dirty: bool | None = None
+    """Worktrees: whether files differ from the commit."""
+    digest: str
+    """sha256 over every path and blob id: equal for equal content, however it was obtained."""
+
+
+class Coverage(Frozen):
+    """What was looked at, so that silence can be told from blindness."""
+
+    plugin_files: int = 0
+    upstream_files_base: int = 0
+    upstream_files_target: int = 0
+    checks: tuple[str, ...] = ()
+    checks_failed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Files that were not read, each with the reason."""
+    unresolved: int = 0
+    unchanged: tuple[str, ...] = ()
+    """Upstream symbols the plugin uses whose interface is the same in base and target."""
+    commits: str = "not audited"
+
+
+class Report(Frozen):
+    """The whole of report.json."""
+
+    schema_version: str = SCHEMA_VERSION
+    tool_version: str
+    profile: str
+    subject: Identity
+    base: Identity
+    target: Identity
+    environment: dict[str, str]
+    coverage: Coverage
+    timings: dict[str, float]
+    """Seconds per step; the only part that differs between two runs on the same inputs."""
+    blocked: tuple[Blocked, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+    inventory: tuple[InventoryRow, ...] = ()
+    dispositions: tuple[Disposition, ...] = ()
+    merges: tuple[MergeRow, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    @model_validator(mode="after")
+    def _evidence_exists(self) -> Report:
+        known = {item.id for item in self.evidence}
+        for finding in self.findings:
+            missing = set(finding.evidence) - known
+            if missing:
+                raise ValueError(f"finding {finding.id} cites evidence that is not in the report: {missing}")
+        return self
+
+
+def report_schema() -> dict[str, Any]:
+    """JSON schema of report.json, as it is published in ``docs/report.schema.json``."""
+    schema = Report.model_json_schema(mode="serialization")
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = f"metax-upgrade report {SCHEMA_VERSION}"
+    return schema

@@ -1,0 +1,103 @@
+"""An immutable view of one source tree: path -> bytes, with an identity."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.findings import Identity
+
+
+class SourceError(Exception):
+    """A tree or file that was needed and could not be had.
+
+    ``what`` names it, ``why`` says what went wrong, ``remedy`` what the user can do. ``wrong_use`` is true
+    when the specification itself is at fault (exit status 2), false when reading failed (exit status 3).
+    """
+
+    def __init__(self, what: str, why: str, remedy: str, *, wrong_use: bool = False) -> None:
+        super().__init__(f"{what}: {why}. {remedy}")
+        self.what, self.why, self.remedy, self.wrong_use = what, why, remedy, wrong_use
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file of the tree that is not part of the view, and why (a link out of the tree, a submodule …)."""
+
+    path: str
+    reason: str
+
+
+class Snapshot(ABC):
+    """What every kind of source answers. Paths are posix, relative to the source root, sorted."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> Identity:
+        """Which tree this is."""
+
+    @property
+    @abstractmethod
+    def skipped(self) -> Sequence[Skipped]:
+        """Files left out, with the reason."""
+
+    @abstractmethod
+    def paths(self) -> Sequence[str]:
+        """Every regular file of the view."""
+
+    @abstractmethod
+    def read(self, path: str) -> bytes:
+        """Content of ``path``. Raises SourceError when it is missing, unreadable, or changed since."""
+
+    @abstractmethod
+    def blob(self, path: str) -> str:
+        """Git blob id of ``path``: equal content has equal ids in every kind of source."""
+
+
+def blob_id(content: bytes) -> str:
+    """The id git gives to ``content``."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def tree_digest(entries: Sequence[tuple[str, str]]) -> str:
+    """sha256 over (path, blob id) pairs, which must be sorted by path."""
+    digest = hashlib.sha256()
+    for path, blob in entries:
+        digest.update(f"{path}\0{blob}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+class MemorySnapshot(Snapshot):
+    """A tree held in memory: for edits not yet written (overlays) and for tests."""
+
+    def __init__(self, files: dict[str, bytes | str], label: str = "memory", version: str | None = None) -> None:
+        self._files = {
+            path: content.encode() if isinstance(content, str) else content
+            for path, content in sorted(files.items())
+        }
+        self._blobs = {path: blob_id(content) for path, content in self._files.items()}
+        self._identity = Identity(
+            kind="memory", label=label, version=version, digest=tree_digest(list(self._blobs.items()))
+        )
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def skipped(self) -> Sequence[Skipped]:
+        return ()
+
+    def paths(self) -> Sequence[str]:
+        return tuple(self._files)
+
+    def read(self, path: str) -> bytes:
+        try:
+            return self._files[path]
+        except KeyError:
+            raise SourceError(path, "no such file in this snapshot", "Check the path.") from None
+
+    def blob(self, path: str) -> str:
+        return self._blobs[path]
