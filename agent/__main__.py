@@ -1,0 +1,5 @@
+"""``python -m agent`` is ``metax-upgrade``."""
+
+from agent.cli import main
+
+main()

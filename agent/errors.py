@@ -1,0 +1,66 @@
+"""What can end a command early, and the exit status that goes with it."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit status of ``metax-upgrade``."""
+
+    OK = 0
+    """Nothing at or above ``--fail-on``."""
+    FINDINGS = 1
+    """Findings at or above ``--fail-on``."""
+    USAGE = 2
+    """The command, a setting or a specification is wrong."""
+    BLOCKED = 3
+    """Something needed could not be read or written."""
+    BUG = 70
+    """A fault of this program (EX_SOFTWARE of sysexits.h, so that it never reads as 'findings')."""
+    INTERRUPTED = 130
+    """Ctrl-C; the session can be resumed."""
+
+
+class Stop(Exception):
+    """Ends the command with a message for the user: what, why, and what to do about it."""
+
+    def __init__(self, status: Exit, what: str, why: str, remedy: str = "") -> None:
+        super().__init__(f"{what}: {why}")
+        self.status, self.what, self.why, self.remedy = status, what, why, remedy
+
+
+def wrong_use(what: str, why: str, remedy: str = "") -> Stop:
+    """The user asked for something that cannot be."""
+    return Stop(Exit.USAGE, what, why, remedy)
+
+
+_ENVIRONMENT = {
+    errno.ENOSPC: "Free some space, then go on with the session.",
+    errno.EDQUOT: "Free some space, then go on with the session.",
+    errno.EROFS: "Choose a place that can be written (--out, --cache, or METAX_UPGRADE_STATE for sessions).",
+    errno.EACCES: "Choose a place that can be written (--out, --cache, or METAX_UPGRADE_STATE for sessions).",
+    errno.EPERM: "Choose a place that can be written (--out, --cache, or METAX_UPGRADE_STATE for sessions).",
+    errno.ENOTDIR: "A file stands where a folder is needed; name another place.",
+    errno.EEXIST: "A file stands where a folder is needed; name another place.",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n).",
+}
+
+
+def from_system(error: OSError | sqlite3.Error, what: str | None = None) -> Stop | None:
+    """The message for a fault of the machine (full disk, no permission …), or None when it is not one."""
+    if isinstance(error, sqlite3.Error):
+        if not isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError):
+            return None
+        return Stop(
+            Exit.BLOCKED,
+            what or "the session's checkpoints",
+            str(error),
+            "Check that the folder can be written and has space; METAX_UPGRADE_STATE names another one.",
+        )
+    remedy = _ENVIRONMENT.get(error.errno or 0)
+    if remedy is None:
+        return None
+    return Stop(Exit.BLOCKED, str(error.filename or what or "a file"), error.strerror or str(error), remedy)

@@ -1,0 +1,96 @@
+"""Puts the stored results together and writes the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agent import tool_version
+from agent.errors import Exit, Stop
+from agent.state import BlockedEntry, ReviewState, Role
+from agent.workbench import Workbench
+from tools.findings import Blocked, Coverage, Identity, Report
+from tools.sources.redact import redacted
+
+
+def run(state: ReviewState, bench: Workbench) -> ReviewState:
+    """Stores the report and writes it in the forms asked for."""
+    from tools.review import rules
+
+    from agent.report import ReportWriteError, write_reports
+
+    bench.progress("writing the report", 0, None)
+    blocked = list(state.get("blocked", []))
+    if not blocked:
+        blocked = [_entry(error.what, error.why, error.remedy) for error in bench.recheck(state)]
+    report = assemble(state, bench, blocked)
+    request = state["request"]
+    out = Path(request["cwd"]) / request["out"]
+    try:
+        _keep_out_of_git(out)
+        written = write_reports(report, out, tuple(request["format"]), rules=rules())
+    except ReportWriteError as error:
+        raise Stop(Exit.BLOCKED, str(error.path), error.why, error.remedy) from None
+    return {
+        "results": {"report": bench.store.put(report.model_dump_json())},
+        "written": [str(path) for path in written],
+        "blocked": blocked,
+    }
+
+
+def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) -> Report:
+    """The report from what the steps stored; a step that was not reached leaves its part empty."""
+    scope = _stored(state, bench, "preflight")
+    inventory = _stored(state, bench, "inventory")
+    compared = _stored(state, bench, "compare")
+    checked = _stored(state, bench, "check")
+    evidence = {item["id"]: item for part in (inventory, checked) for item in part.get("evidence", ())}
+    report = Report(
+        tool_version=tool_version(),
+        profile=state["profile"],
+        subject=_identity(state, bench, "plugin"),
+        base=_identity(state, bench, "base"),
+        target=_identity(state, bench, "target"),
+        environment=state.get("environment", {}),
+        coverage=Coverage(
+            plugin_files=scope.get("plugin", {}).get("files", 0),
+            upstream_files_base=scope.get("base", {}).get("files", 0),
+            upstream_files_target=scope.get("target", {}).get("files", 0),
+            checks=tuple(checked.get("checks", ())),
+            checks_failed=tuple(checked.get("checks_failed", ())),
+            skipped=tuple(line for part in scope.values() for line in part.get("skipped", ())),
+            unresolved=len(checked.get("unresolved", ())),
+            unchanged=tuple(compared.get("unchanged", ())),
+        ),
+        timings={**state.get("timings", {}), **checked.get("timings", {})},
+        blocked=tuple(Blocked(what=b["what"], why=b["why"], remedy=b["remedy"]) for b in blocked),
+        findings=tuple(checked.get("findings", ())),
+        unresolved=tuple(checked.get("unresolved", ())),
+        inventory=tuple(inventory.get("rows", ())),
+        evidence=tuple(evidence[key] for key in sorted(evidence)),
+    )
+    return report.model_copy(update={"findings": tuple(sorted(report.findings, key=lambda f: f.sort_key))})
+
+
+def _stored(state: ReviewState, bench: Workbench, step: str) -> dict[str, Any]:
+    key = state.get("results", {}).get(step)
+    return json.loads(bench.store.get(key)) if key else {}
+
+
+def _identity(state: ReviewState, bench: Workbench, role: Role) -> Identity:
+    known = state.get("identities", {}).get(role)
+    if known is not None:
+        return Identity.model_validate(known)
+    return Identity(kind="unread", label=redacted(bench.spec(state, role)), digest="")
+
+
+def _entry(what: str, why: str, remedy: str) -> BlockedEntry:
+    return {"what": redacted(what), "why": redacted(why), "remedy": redacted(remedy), "wrong_use": False}
+
+
+def _keep_out_of_git(out: Path) -> None:
+    """A new folder ignores itself, or inside the plugin's checkout it would be part of the next worktree."""
+    if not out.exists():
+        out.mkdir(parents=True)
+        (out / ".gitignore").write_text("*\n", encoding="utf-8")

@@ -1,0 +1,213 @@
+"""Starts and resumes sessions, and turns what happened into messages and an exit status."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from agent import tool_version
+from agent.errors import Exit, Stop, from_system
+from agent.progress import shown
+from agent.screen import Screen
+from agent.sessions import (
+    BLOCKED,
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    RUNNING,
+    Session,
+    create_session,
+    load_session,
+)
+from agent.state import Request, ReviewState
+from tools.sources.redact import redacted
+
+if TYPE_CHECKING:
+    from agent.settings import ReviewSettings
+    from agent.workbench import Workbench
+    from tools.findings import Report
+
+
+def start_review(settings: ReviewSettings, cwd: Path, screen: Screen) -> Exit:
+    """A new session, run to its end."""
+    for name in ("base", "target"):
+        if not getattr(settings, name):
+            raise Stop(
+                Exit.USAGE,
+                f"--{name}",
+                "no upstream version was given",
+                f"Give --{name} vllm==X, a path, PATH@REV or installed:vllm.",
+            )
+    out = cwd / settings.out
+    if out.exists() and not out.is_dir():
+        raise Stop(Exit.USAGE, "--out", f"{settings.out} is not a folder", "Name a folder.")
+    session = create_session("review", request_of(settings, cwd), tool_version())
+    screen.session(session.record.id)
+    with session.lock():
+        return _drive(session, screen, {"request": session.record.request})
+
+
+def resume(name: str, screen: Screen) -> Exit:
+    """Goes on with a session from its last checkpoint, or tells how it ended."""
+    session = load_session(name)
+    record = session.record
+    if record.tool_version != tool_version():
+        raise Stop(
+            Exit.USAGE,
+            f"session {name}",
+            f"it was begun by version {record.tool_version}, and this is {tool_version()}",
+            "Start a new review.",
+        )
+    if not Path(record.request["cwd"]).is_dir():
+        raise Stop(
+            Exit.BLOCKED,
+            record.request["cwd"],
+            "the session's folder is gone",
+            "Put it back, or start a new review.",
+        )
+    screen.session(name)
+    with session.lock():
+        if record.status == BLOCKED:
+            # What was missing may be there now; what was read before may be out of date. From the start.
+            session.update(status=RUNNING, attempt=record.attempt + 1)
+            return _drive(session, screen, {"request": record.request})
+        return _drive(session, screen, None)
+
+
+def request_of(settings: ReviewSettings, cwd: Path) -> Request:
+    """The settings as plain data, without credentials."""
+    return {
+        "plugin": redacted(settings.plugin or ""),
+        "base": redacted(settings.base),
+        "target": redacted(settings.target),
+        "out": str(settings.out),
+        "format": [item.value for item in settings.format],
+        "fail_on": settings.fail_on.value,
+        "profile": settings.profile,
+        "python": str(settings.python) if settings.python else None,
+        "cache": str(settings.cache) if settings.cache else None,
+        "offline": settings.offline,
+        "cwd": str(cwd),
+    }
+
+
+def _drive(session: Session, screen: Screen, state: ReviewState | None) -> Exit:
+    ended = [Exit.BUG]
+    with _ending(session, screen, ended):
+        ended[0] = _conclude(session, screen, _run(session, screen, state))
+    return ended[0]
+
+
+def _run(session: Session, screen: Screen, state: ReviewState | None) -> ReviewState:
+    from agent.graph import config_for, open_graph, run_graph
+    from agent.workbench import Workbench
+
+    os.chdir(session.record.request["cwd"])
+    with shown(screen.quiet) as progress:
+        bench = Workbench(session.store, progress)
+        with open_graph(session.checkpoints, bench) as graph:
+            if state is None:
+                before = graph.get_state(config_for(session.thread))
+                reached = cast(ReviewState, before.values)
+                if not reached:
+                    state = {"request": session.record.request}
+                elif not before.next:
+                    return reached
+                else:
+                    _same_sources(bench, reached)
+            return run_graph(graph, session.thread, state)
+
+
+def _same_sources(bench: Workbench, reached: ReviewState) -> None:
+    from tools.sources.snapshot import SourceError
+
+    try:
+        if "profile" in reached and not reached.get("blocked"):
+            bench.verify(reached)
+    except SourceError as error:
+        raise Stop(Exit.BLOCKED, redacted(error.what), redacted(error.why), redacted(error.remedy)) from None
+
+
+def _conclude(session: Session, screen: Screen, final: ReviewState) -> Exit:
+    blocked = final.get("blocked", [])
+    refused = [entry for entry in blocked if entry["wrong_use"]]
+    if refused:
+        first = refused[0]
+        session.discard()
+        raise Stop(Exit.USAGE, first["what"], first["why"], first["remedy"])
+    from tools.findings import Report
+
+    report = Report.model_validate_json(session.store.get(final["results"]["report"]))
+    written = final.get("written", [])
+    status = exit_status(report, session.record.request["fail_on"])
+    session.update(status=BLOCKED if blocked else FINISHED, reports=written)
+    for entry in blocked:
+        screen.problem(entry["what"], entry["why"], entry["remedy"])
+    screen.result(session.record.id, report, written, status)
+    return status
+
+
+def exit_status(report: Report, fail_on: str) -> Exit:
+    """What the report means to a script."""
+    from tools.findings import Severity
+
+    if report.blocked:
+        return Exit.BLOCKED
+    if fail_on == "never":
+        return Exit.OK
+    limit = Severity(fail_on).rank
+    return Exit.FINDINGS if any(f.severity.rank <= limit for f in report.findings) else Exit.OK
+
+
+@contextmanager
+def _ending(session: Session, screen: Screen, ended: list[Exit]) -> Iterator[None]:
+    """Every way a run can end early leaves a session that says so, and its exit status in ``ended``."""
+    name = session.record.id
+    try:
+        yield
+    except KeyboardInterrupt:
+        _mark(session, INTERRUPTED)
+        screen.interrupted(name)
+        ended[0] = Exit.INTERRUPTED
+    except Stop as stop:
+        if session.folder.exists():
+            _mark(session, INTERRUPTED)
+        raise stop from None
+    except (OSError, sqlite3.Error) as error:
+        stop_or_none = from_system(error)
+        if stop_or_none is None:
+            ended[0] = _bug(session, screen, error)
+        else:
+            _mark(session, INTERRUPTED)
+            screen.problem(redacted(stop_or_none.what), redacted(stop_or_none.why), stop_or_none.remedy)
+            screen.say(f"Then go on with: metax-upgrade resume {name}")
+            ended[0] = stop_or_none.status
+    except Exception as error:  # noqa: BLE001 - the border: a fault of ours ends as a message and a file
+        ended[0] = _bug(session, screen, error)
+
+
+def _bug(session: Session, screen: Screen, error: Exception) -> Exit:
+    text = redacted("".join(traceback.format_exception(error)))
+    file = session.folder / "traceback.txt"
+    try:
+        file.write_text(text, encoding="utf-8")
+        where = f"The details are in {file}."
+    except OSError:
+        where = "The details could not be written."
+    _mark(session, FAILED)
+    summary = redacted(f"{type(error).__name__}: {error}").splitlines()[0][:200]
+    screen.problem("a fault of metax-upgrade", summary, f"Please report it. {where}")
+    return Exit.BUG
+
+
+def _mark(session: Session, status: str) -> None:
+    """Best effort: on a full disk the old status stays."""
+    try:
+        session.update(status=status)
+    except OSError:
+        return
