@@ -1,0 +1,226 @@
+"""report.md: for a person, and for the text of a pull request on GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import PurePosixPath
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from agent.report.budget import Form, Plan, fit, size
+from agent.report.markdown_text import (
+    Safe,
+    cell,
+    cell_code,
+    code,
+    fenced,
+    in_html,
+    markdown_value,
+    prose,
+)
+from agent.report.rules import RuleInfo
+from agent.report.text import clip, counted, joined, visible
+from agent.report.view import (
+    Cause,
+    View,
+    by_cause,
+    counts_in_words,
+    identity_name,
+    identity_rows,
+    identity_state,
+    place,
+    place_of,
+)
+from tools.findings import Evidence, Finding, Report
+
+LIMIT = 60_000
+"""Bytes of the whole: GitHub refuses a pull request text beyond 65,536 characters, and people add to it."""
+_LIMITS = {
+    "blocked": 3_000,
+    "silent": 4_500,
+    "causes": 10_000,
+    "unresolved": 3_500,
+    "inventory": 5_000,
+    "commits": 3_500,
+    "merges": 2_500,
+    "unchanged": 2_000,
+    "skipped": 1_500,
+}
+_LANGUAGES = {
+    ".py": "python",
+    ".pyi": "python",
+    ".toml": "toml",
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
+
+
+def render(report: Report, rules: Mapping[str, RuleInfo]) -> bytes:
+    """The report as Markdown, at most ``LIMIT`` bytes."""
+    view = View(report, rules)
+    folded = {name: _Folded(*fit(blocks, _LIMITS[name])) for name, blocks in _lists(view).items()}
+    shared = {"view": view, "report": report, "identities": identity_rows(report), "lists": folded}
+    frame = _environment().get_template("report.md.j2").render(shared, introduced=None, earlier=None)
+    room = LIMIT - size(frame) - 1_200  # the notices of what is left out come on top
+    introduced = _Section(view, view.introduced, room)
+    earlier = _Section(view, view.earlier, room - introduced.size)
+    text = _environment().get_template("report.md.j2").render(shared, introduced=introduced, earlier=earlier)
+    return text.encode("utf-8", "backslashreplace")
+
+
+class _Folded:
+    """Rows that were kept, and the number of those that were not."""
+
+    def __init__(self, rows: list[str], left_out: int) -> None:
+        self.rows = [Safe(row) for row in rows]
+        self.left_out = left_out
+
+    @property
+    def total(self) -> int:
+        return len(self.rows) + self.left_out
+
+
+class _Section:
+    """Findings of one part, by cause, in the forms that there is room for."""
+
+    def __init__(self, view: View, findings: Sequence[Finding], room: int) -> None:
+        self.findings = findings
+        self._rendered: dict[tuple[str, Form], str] = {}
+        self._view = view
+        causes = by_cause(findings)
+        plan = Plan(causes, room, self._block, _heading)
+        parts = []
+        for cause in causes:
+            shown = [finding for finding in cause.findings if finding.id in plan.forms]
+            if shown:
+                parts.append(_heading(cause))
+                parts += [self._block(finding, plan.forms[finding.id]) for finding in shown]
+        self.text = Safe("\n".join(parts).rstrip())
+        self.size = size(self.text)
+        self.left_out = plan.count(Form.NOTHING)
+        self.short = plan.count(Form.ROW)
+        self.without_evidence = plan.count(Form.BRIEF)
+
+    def _block(self, finding: Finding, form: Form) -> str:
+        key = (finding.id, form)
+        if key not in self._rendered:
+            template = _environment().get_template("finding.md.j2")
+            self._rendered[key] = template.render(view=self._view, f=finding, form=form.name) + "\n"
+        return self._rendered[key]
+
+
+def _heading(cause: Cause) -> str:
+    return f"### {prose(clip(cause.title, 160))}\n\n{counts_in_words(cause.findings)}\n"
+
+
+def _lists(view: View) -> dict[str, Iterable[str]]:
+    """The rows of every list that is cut to size, rendered one by one."""
+    report = view.report
+    return {
+        "blocked": [f"- **{prose(i.what)}**: {prose(i.why)}. {prose(i.remedy)}" for i in report.blocked],
+        "silent": [_silent_row(finding) for finding in view.silent],
+        "causes": [_cause_row(cause) for cause in by_cause(view.findings)],
+        "unresolved": [
+            f"- `{check}`: {code(place(row.path, row.line))} "
+            f"{code(row.symbol)} {prose(clip(row.reason, 160))}"
+            for check, rows in view.unresolved_by_check
+            for row in rows
+        ],
+        "inventory": [
+            _row(
+                cell(row.kind),
+                cell_code(row.key),
+                cell_code(place(row.path, row.line)),
+                cell_code(clip(row.counterpart, 80)),
+                cell(clip(row.effective, 80)),
+                cell(row.decision.value),
+            )
+            for row in report.inventory
+        ],
+        "commits": [
+            _row(
+                cell_code(row.commit[:12]),
+                cell(clip(row.title, 90)),
+                cell(row.disposition),
+                cell(clip(row.reason, 120)),
+            )
+            for row in report.dispositions
+        ],
+        "merges": [
+            _row(cell_code(row.path), cell_code(row.symbol), cell_code(row.counterpart), cell(row.state))
+            for row in report.merges
+        ],
+        "unchanged": [f"- {code(name)}" for name in report.coverage.unchanged],
+        "skipped": [f"- {prose(name)}" for name in report.coverage.skipped],
+    }
+
+
+def _silent_row(finding: Finding) -> str:
+    when = "introduced" if finding.introduced else "there before"
+    where = code(place(finding.path, finding.line))
+    return (
+        f"- **{finding.severity.value}** ({when}) {where} {prose(clip(finding.message, 200))} "
+        f"*Then:* {prose(clip(finding.consequence, 200))}"
+    )
+
+
+def _cause_row(cause: Cause) -> str:
+    paths = [str(cell_code(path)) for path in cause.paths[:4]]
+    if len(cause.paths) > 4:
+        paths.append(f"{len(cause.paths) - 4} more")
+    change = cell(clip(cause.title, 160))
+    adaptation = f"**{joined(cause.decisions)}**"
+    if cause.suggestions:
+        adaptation += f": {cell(clip(cause.suggestions[0], 200))}"
+    if len(cause.suggestions) > 1:
+        adaptation += f" ({counted(len(cause.suggestions) - 1, 'more suggestion')} below)"
+    return _row(change, "<br>".join(paths), adaptation, cell(joined(cause.levels)))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(item or ' ' for item in cells)} |"
+
+
+def _excerpt(item: Evidence) -> Safe:
+    suffix = PurePosixPath(item.path or "").suffix if item.kind == "source" else ""
+    return fenced(item.excerpt, _LANGUAGES.get(suffix, "text"), max_lines=20, max_width=160)
+
+
+def _evidence_title(items: Sequence[Evidence]) -> str:
+    return joined([f"{item.source} `{visible(place_of(item) or item.kind)}`" for item in items])
+
+
+@cache
+def _environment() -> Environment:
+    """Every expression is escaped on its way out unless it is Safe, so a template cannot forget to."""
+    environment = Environment(
+        loader=PackageLoader("agent.report"),
+        finalize=markdown_value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {
+        "code": code,
+        "cell": cell,
+        "cell_code": cell_code,
+        "in_html": in_html,
+        "clip": clip,
+        "counted": counted,
+        "safe_md": Safe,
+    }
+    environment.globals |= {
+        "counts_in_words": counts_in_words,
+        "evidence_title": _evidence_title,
+        "excerpt": _excerpt,
+        "identity_name": identity_name,
+        "identity_state": identity_state,
+        "joined": joined,
+        "place": place,
+        "place_of": place_of,
+    }
+    return environment
