@@ -1,0 +1,121 @@
+"""Runs every check against base and against target, and says which findings the upgrade introduced."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from tools.checks.base import Check, Context
+from tools.code.reading import Progress
+from tools.findings import Attribution, Evidence, Finding, Frozen, Severity, Unresolved, short_hash
+
+
+class CheckResult(Frozen):
+    """What all checks found. ``timings`` in seconds by check id, both runs together."""
+
+    findings: tuple[Finding, ...]
+    unresolved: tuple[Unresolved, ...]
+    evidence: tuple[Evidence, ...]
+    checks: tuple[str, ...]
+    checks_failed: tuple[str, ...]
+    timings: dict[str, float]
+
+
+def run_all(checks: Iterable[Check], target: Context, progress: Progress | None = None) -> CheckResult:
+    """Findings against target, each marked 'introduced' or 'there before' by the same check on base."""
+    base = target.before
+    assert base is not None, "the target's context must know the base's"
+    findings: list[Finding] = []
+    unresolved: list[Unresolved] = []
+    failed: list[str] = []
+    timings: dict[str, float] = {}
+    checks = list(checks)
+    for done, check in enumerate(checks):
+        if progress is not None:
+            progress(f"check {check.id}", done, len(checks))
+        started = time.perf_counter()
+        try:
+            before = {f.id for f in _numbered(r for r in check.run(base) if isinstance(r, Finding))}
+            results = list(check.run(target))
+        except Exception as exc:  # noqa: BLE001 - a tool border: one broken check must not cost the others
+            where = traceback.extract_tb(exc.__traceback__)[-1]
+            failed.append(f"{check.id}: {type(exc).__name__}: {exc} ({where.name}, line {where.lineno})")
+            continue
+        finally:
+            timings[check.id] = time.perf_counter() - started
+        for finding in _numbered(r for r in results if isinstance(r, Finding)):
+            old = finding.id in before
+            attribution = finding.attribution
+            if old and attribution is Attribution.REGRESSION:
+                attribution = Attribution.EXISTING
+            findings.append(
+                finding.model_copy(
+                    update={
+                        "introduced": not old,
+                        "attribution": attribution,
+                        "since": _since(target, old),
+                    }
+                )
+            )
+        unresolved += [r for r in results if isinstance(r, Unresolved)]
+    findings = _related(_without_echoes(findings))
+    cited = {e for f in findings for e in f.evidence}
+    evidence = {**base.evidence, **target.evidence}
+    return CheckResult(
+        findings=tuple(sorted(findings, key=lambda f: f.sort_key)),
+        unresolved=tuple(sorted(unresolved, key=lambda u: (u.check, u.path, u.line, u.subject))),
+        evidence=tuple(sorted((evidence[e] for e in cited), key=lambda e: e.id)),
+        checks=tuple(c.id for c in checks),
+        checks_failed=tuple(failed),
+        timings=timings,
+    )
+
+
+def _since(target: Context, old: bool) -> str:
+    if old:
+        return f"{target.version('base')} or earlier"
+    return f"between {target.version('base')} and {target.version('target')}"
+
+
+def _numbered(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings alike in check, place and key are told apart by their order."""
+    seen: Counter[str] = Counter()
+    out = []
+    for finding in sorted(findings, key=lambda f: (f.path, f.line, f.id)):
+        seen[finding.id] += 1
+        if seen[finding.id] > 1:
+            finding = finding.model_copy(update={"id": "F" + short_hash(finding.id, str(seen[finding.id]))})
+        out.append(finding)
+    return out
+
+
+def _without_echoes(findings: list[Finding]) -> list[Finding]:
+    """One fault, one finding: of two with the same cause on the same line, the worse stays."""
+    best: dict[tuple[str, int, str], Finding] = {}
+    for finding in findings:
+        key = (finding.path, finding.line, finding.cause or finding.id)
+        kept = best.get(key)
+        if kept is None or finding.sort_key < kept.sort_key:
+            best[key] = finding
+    return list(best.values())
+
+
+def _related(findings: list[Finding]) -> list[Finding]:
+    by_cause: dict[str, list[str]] = defaultdict(list)
+    for finding in findings:
+        if finding.cause:
+            by_cause[finding.cause].append(finding.id)
+    return [
+        f.model_copy(update={"related": tuple(sorted(i for i in by_cause.get(f.cause, ()) if i != f.id))})
+        if f.cause
+        else f
+        for f in findings
+    ]
+
+
+def worst(findings: Iterable[Finding]) -> Severity | None:
+    """The worst severity among ``findings``."""
+    ranked = sorted(findings, key=lambda f: f.severity.rank)
+    return ranked[0].severity if ranked else None

@@ -1,0 +1,101 @@
+"""The deterministic part of a review in one place: what the graph's steps call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.checks.base import Context, RuleInfo, all_checks
+from tools.checks.engine import CheckResult, run_all
+from tools.code.cache import CodeCache
+from tools.code.reading import Progress, no_collector
+from tools.code.tree import Tree
+from tools.findings import Coverage
+from tools.profiles import Profile
+from tools.sources.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The three packages under review, read."""
+
+    plugin: Tree
+    base: Tree
+    target: Tree
+    profile: Profile
+    notes: tuple[str, ...]
+    """Things that cost time but no result, such as a cache that cannot be written."""
+
+    def context(self) -> Context:
+        """The plugin against target, with base behind it."""
+        versions = {
+            "base": _version(self.profile, self.base.snapshot),
+            "target": _version(self.profile, self.target.snapshot),
+        }
+        shared: dict[str, object] = {}
+        base = Context(self.plugin, self.base, self.profile, versions=versions, shared={})
+        return Context(self.plugin, self.target, self.profile, before=base, versions=versions, shared=shared)
+
+
+def _version(profile: Profile, snapshot: Snapshot) -> str:
+    identity = snapshot.identity
+    if identity.version:
+        return f"{profile.upstream_package} {identity.version}"
+    if identity.revision:
+        return f"{profile.upstream_package} {identity.revision[:12]}"
+    return f"{profile.upstream_package} ({identity.label})"
+
+
+def load_trees(
+    plugin: Snapshot,
+    base: Snapshot,
+    target: Snapshot,
+    profile: Profile,
+    cache: Path | None,
+    progress: Progress | None = None,
+) -> Trees:
+    """Read all three. Raises SourceError when a snapshot holds no such package or a file cannot be read."""
+    store = CodeCache(cache)
+    try:
+        with no_collector():
+            return Trees(
+                Tree(plugin, profile.plugin_package, "plugin", store, progress),
+                Tree(base, profile.upstream_package, "base", store, progress),
+                Tree(target, profile.upstream_package, "target", store, progress),
+                profile,
+                (store.note,) if store.note else (),
+            )
+    finally:
+        store.close()
+
+
+def rules() -> Mapping[str, RuleInfo]:
+    """Documentation of every check, by id."""
+    return {check.id: check.info for check in all_checks()}
+
+
+def run_checks(trees: Trees, progress: Progress | None = None) -> CheckResult:
+    """Every check on (plugin, base) and (plugin, target)."""
+    with no_collector():
+        return run_all(all_checks(), trees.context(), progress)
+
+
+def coverage(trees: Trees, result: CheckResult) -> Coverage:
+    """What was read and what was not."""
+    skipped = [
+        f"{tree.role}: {path}: {record.error}"
+        for tree in (trees.plugin, trees.base, trees.target)
+        for module, record in sorted(tree.modules.items())
+        if record.error and (path := tree.paths[module])
+    ]
+    skipped += [f"plugin: {s.path}: {s.reason}" for s in trees.plugin.snapshot.skipped]
+    return Coverage(
+        plugin_files=len(trees.plugin.paths),
+        upstream_files_base=len(trees.base.paths),
+        upstream_files_target=len(trees.target.paths),
+        checks=result.checks,
+        checks_failed=result.checks_failed,
+        skipped=tuple(skipped),
+        unresolved=len(result.unresolved),
+    )
