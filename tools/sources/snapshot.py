@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from tools.findings import Identity
 
@@ -55,6 +57,58 @@ class Snapshot(ABC):
     def blob(self, path: str) -> str:
         """Git blob id of ``path``: equal content has equal ids in every kind of source."""
 
+    @property
+    def root(self) -> Path | None:
+        """The folder where exactly these files lie unmodified and stay so, or None.
+
+        Only sources that nobody edits have one (a release in the cache); whoever needs files on disk for any
+        other source takes :meth:`materialize`, so that a tool never works inside the tree under review.
+        """
+        return None
+
+    def materialize(self, dest: Path, prefix: str = "", *, suffixes: tuple[str, ...] = ()) -> Path:
+        """Write the files below ``prefix`` ('' for all) to ``dest``, each at its own path; returns ``dest``.
+
+        ``suffixes`` keeps only names that end so. Raises SourceError when a file cannot be read or written,
+        or when a path of the snapshot would leave ``dest``.
+        """
+        prefix = prefix.strip("/")
+        made: set[Path] = set()
+        for path in self.paths():
+            if prefix and path != prefix and not path.startswith(prefix + "/"):
+                continue
+            if suffixes and not path.endswith(suffixes):
+                continue
+            if not is_plain_path(path):
+                raise SourceError(
+                    path, "its path would leave the folder it is written to", "Remove the file."
+                )
+            target = dest / path
+            content = self.read(path)
+            try:
+                if target.parent not in made:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    made.add(target.parent)
+                # Exclusive: nothing that lies at dest already, a link above all, is ever written through.
+                with target.open("xb") as stream:
+                    stream.write(content)
+            except OSError as error:
+                raise SourceError(
+                    str(target),
+                    f"could not be written ({os.strerror(error.errno or 0)})",
+                    "Give a folder that can be written and has room.",
+                ) from error
+        return dest
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether ``path`` is relative, normalised and free of ``..``: safe to join to a folder."""
+    return bool(path) and "\0" not in path and str(PurePosixPath(path)) == path and _inside(path)
+
+
+def _inside(path: str) -> bool:
+    return not path.startswith("/") and ".." not in path.split("/") and path != "."
+
 
 def blob_id(content: bytes) -> str:
     """The id git gives to ``content``."""
@@ -72,7 +126,9 @@ def tree_digest(entries: Sequence[tuple[str, str]]) -> str:
 class MemorySnapshot(Snapshot):
     """A tree held in memory: for edits not yet written (overlays) and for tests."""
 
-    def __init__(self, files: dict[str, bytes | str], label: str = "memory", version: str | None = None) -> None:
+    def __init__(
+        self, files: dict[str, bytes | str], label: str = "memory", version: str | None = None
+    ) -> None:
         self._files = {
             path: content.encode() if isinstance(content, str) else content
             for path, content in sorted(files.items())
