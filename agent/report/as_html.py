@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -29,10 +30,10 @@ from tools.findings import Evidence, Finding, Report
 
 ROW_LIMIT = 3_000
 """Rows of a list beyond which the reader is sent to report.json."""
-HIGHLIGHT_LIMIT = 3_200_000
-"""Bytes of excerpts that are highlighted, worst findings first; a browser opens such a file in a second."""
-EXCERPT_LIMIT = 4_000_000
-"""Bytes of excerpts in all."""
+SIZE_LIMIT = 5_600_000
+"""Bytes of the file up to which excerpts are shown, worst findings first; a browser opens it in a second."""
+PLAIN_SHARE = 0.2
+"""Share of the room for excerpts, the last of it, in which they are not highlighted."""
 
 
 def render(report: Report, rules: Mapping[str, RuleInfo]) -> bytes:
@@ -62,15 +63,34 @@ def render(report: Report, rules: Mapping[str, RuleInfo]) -> bytes:
 def _excerpts(view: View) -> dict[tuple[str, str], Markup]:
     """Excerpts by (finding, evidence); past the limits plain, then left out, so that the file stays small."""
     rendered: dict[tuple[str, str], Markup] = {}
-    total = 0
+    room = SIZE_LIMIT - _size_without_excerpts(view)
+    plain_from = room * PLAIN_SHARE
     for finding in view.findings:
         for item in view.evidence_of(finding):
-            if total > EXCERPT_LIMIT:
+            if room < 0:
                 continue
-            excerpt = excerpt_html(item, _marked(finding, item), plain=total > HIGHLIGHT_LIMIT)
+            excerpt = excerpt_html(item, _marked(finding, item), plain=room < plain_from)
             rendered[finding.id, item.id] = excerpt
-            total += len(excerpt)
+            room -= len(excerpt)
     return rendered
+
+
+def _size_without_excerpts(view: View) -> int:
+    """An estimate on the safe side: the frame of each row and its texts, some of which appear twice."""
+    report = view.report
+    texts = sum(
+        len(f.message)
+        + len(f.trigger)
+        + len(f.consequence)
+        + len(f.suggestion)
+        + 4 * len(f.path)
+        + len(f.symbol)
+        for f in view.findings
+    )
+    rows = (
+        len(report.unresolved) + 3 * len(report.inventory) + 2 * len(report.dispositions) + len(report.merges)
+    )
+    return 60_000 + 1_350 * len(view.findings) + texts + 250 * rows + 80 * len(report.coverage.unchanged)
 
 
 def _marked(finding: Finding, item: Evidence) -> int | None:
@@ -99,11 +119,8 @@ def prose(text: str) -> Markup:
 
 
 def breakable(text: str) -> Markup:
-    """A path or dotted name that may wrap after its separators on a narrow screen."""
-    html = shown(text)
-    for separator in ("/", ".", "_"):
-        html = html.replace(separator, f"{separator}<wbr>") if "<" not in html.replace("<wbr>", "") else html
-    return Markup(html)
+    """A path that may wrap between its parts on a narrow screen."""
+    return Markup("<wbr>".join(shown(part) for part in re.split(r"(?<=[/:])(?=\w)", text)))
 
 
 def _finalize(value: object) -> object:

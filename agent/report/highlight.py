@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from markupsafe import Markup, escape
-from pygments.lexer import Lexer
-from pygments.lexers.configs import TOMLLexer
-from pygments.lexers.data import JsonLexer, YamlLexer
-from pygments.lexers.python import PythonLexer
-from pygments.token import (
+from pygments.lexer import Lexer  # type: ignore[import-untyped]
+from pygments.lexers.configs import TOMLLexer  # type: ignore[import-untyped]
+from pygments.lexers.data import JsonLexer, YamlLexer  # type: ignore[import-untyped]
+from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+from pygments.token import (  # type: ignore[import-untyped]
     Comment,
     Keyword,
     Name,
@@ -35,16 +35,16 @@ _LEXERS: dict[str, type[Lexer]] = {
     ".yml": YamlLexer,
 }
 _CLASSES = (
-    (Comment, "c"),
-    (String.Doc, "c"),
-    (String, "s"),
-    (Keyword, "k"),
-    (Operator.Word, "k"),
-    (Number, "n"),
-    (Name.Decorator, "d"),
-    (Name.Function, "f"),
-    (Name.Class, "f"),
-    (Name.Builtin, "b"),
+    (Comment, "C"),
+    (String.Doc, "C"),
+    (String, "S"),
+    (Keyword, "K"),
+    (Operator.Word, "K"),
+    (Number, "N"),
+    (Name.Decorator, "D"),
+    (Name.Function, "F"),
+    (Name.Class, "F"),
+    (Name.Builtin, "D"),
 )
 """Few classes, each with a colour of good contrast in light and in dark."""
 

@@ -115,7 +115,8 @@
     }
     const filtered = shown.length !== all.length;
     const number = (value) => value.toLocaleString("en");
-    $("shown").textContent = filtered ? `${number(shown.length)} of ${number(all.length)}` : number(all.length);
+    $("shown").textContent =
+      (filtered ? `${number(shown.length)} of ` : "") + number(all.length) + (all.length === 1 ? " finding" : " findings");
     $("none").hidden = shown.length > 0;
     $("reset").hidden = !(words.length || state.sev.size || state.when || state.silent || state.check);
     $("q").value = state.q;
