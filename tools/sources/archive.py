@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
-import errno
-import gzip
 import hashlib
-import lzma
 import os
 import posixpath
-import stat
-import tarfile
 import unicodedata
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO
 
+from tools.sources.archive_members import DAMAGE, Limits, Member, Refused, members
 from tools.sources.listing import follow, parents, reason_to_skip
 from tools.sources.snapshot import Skipped, SourceError, is_plain_path
 
-Kind = Literal["file", "folder", "link", "hardlink", "other"]
-
 _CHUNK = 1 << 20
-_DAMAGE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    gzip.BadGzipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    UnicodeError,
-    NotImplementedError,  # a zip that uses a compression nobody has
-)
 _CUT_OFF = "is truncated or corrupt"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What an archive may grow to; far above any real source release."""
-
-    total: int = 2 << 30
-    """Bytes unpacked, headers and padding included."""
-    members: int = 200_000
-
-
-@dataclass(frozen=True)
-class Member:
-    """One entry of an archive."""
-
-    name: str
-    kind: Kind
-    size: int
-    target: str
-    """Of links, as written."""
-    open: Callable[[], IO[bytes]]
 
 
 @dataclass
@@ -65,10 +25,6 @@ class Unpacked:
 
     files: dict[str, tuple[int, str]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
-
-
-class _Refused(Exception):
-    """The archive breaks a rule; the text says which."""
 
 
 def unpack(archive: Path, dest: Path, label: str, limits: Limits | None = None) -> Unpacked:
@@ -81,12 +37,12 @@ def unpack(archive: Path, dest: Path, label: str, limits: Limits | None = None) 
     """
     limits = limits or Limits()
     try:
-        return _place(_members(archive, limits), dest, limits)
-    except _Refused as refusal:
+        return _place(members(archive, limits), dest, limits)
+    except Refused as refusal:
         raise SourceError(
             label, str(refusal), "Nothing of it was kept; do not trust where it came from."
         ) from None
-    except _DAMAGE as damage:
+    except DAMAGE as damage:
         raise SourceError(
             label,
             f"the archive {_CUT_OFF} ({damage})",
@@ -94,30 +50,30 @@ def unpack(archive: Path, dest: Path, label: str, limits: Limits | None = None) 
         ) from damage
 
 
-def _place(members: Iterator[Member], dest: Path, limits: Limits) -> Unpacked:
+def _place(found: Iterator[Member], dest: Path, limits: Limits) -> Unpacked:
     result = Unpacked()
     links: dict[str, str] = {}
     sizes: dict[str, int] = {}
     folders: set[str] = set()
     seen: set[str] = set()
     total = 0
-    for count, member in enumerate(members, 1):
+    for count, member in enumerate(found, 1):
         path = _checked_name(member)
         total += member.size
         if count > limits.members:
-            raise _Refused(f"has more than {limits.members} members")
+            raise Refused(f"has more than {limits.members} members")
         if total > limits.total:
-            raise _Refused(f"unpacks to more than {limits.total} bytes")
+            raise Refused(f"unpacks to more than {limits.total} bytes")
         if member.kind == "folder":
             folders.add(path)
             continue
         # Names that a file system could take for one: the later would replace the earlier unseen.
         key = unicodedata.normalize("NFC", path)
         if key in seen:
-            raise _Refused(f"has {path!r} twice")
+            raise Refused(f"has {path!r} twice")
         seen.add(key)
         if member.kind == "other":
-            raise _Refused(f"holds a device or pipe ({path!r})")
+            raise Refused(f"holds a device or pipe ({path!r})")
         if member.kind != "file":
             links[path] = _checked_link(member, path)
         else:
@@ -129,7 +85,7 @@ def _place(members: Iterator[Member], dest: Path, limits: Limits) -> Unpacked:
                 result.files[path] = (member.size, blob)
     above = parents(seen)
     if clash := seen & (above | folders):
-        raise _Refused(f"has {min(clash)!r} as a file and as a folder")
+        raise Refused(f"has {min(clash)!r} as a file and as a folder")
     _copy_links(links, result, dest, folders | above)
     return _without_top(result, dest)
 
@@ -137,14 +93,14 @@ def _place(members: Iterator[Member], dest: Path, limits: Limits) -> Unpacked:
 def _checked_name(member: Member) -> str:
     name = member.name
     if name.startswith(("/", "\\")) or "\\" in name or name[1:2] == ":" or "\0" in name:
-        raise _Refused(f"has a member with an absolute or foreign path ({name!r})")
+        raise Refused(f"has a member with an absolute or foreign path ({name!r})")
     if ".." in name.split("/"):
-        raise _Refused(f"has a member that leaves the tree ({name!r})")
+        raise Refused(f"has a member that leaves the tree ({name!r})")
     path = posixpath.normpath(name)
     if path != "." and not is_plain_path(path):
-        raise _Refused(f"has a member with an odd path ({name!r})")
+        raise Refused(f"has a member with an odd path ({name!r})")
     if path == "." and member.kind != "folder":
-        raise _Refused("has a member without a name")
+        raise Refused("has a member without a name")
     return path
 
 
@@ -154,7 +110,7 @@ def _checked_link(member: Member, path: str) -> str:
     base = "" if member.kind == "hardlink" else posixpath.dirname(path)
     place = posixpath.normpath(posixpath.join(base, target))
     if target.startswith("/") or "\\" in target or place == ".." or place.startswith("../"):
-        raise _Refused(f"has a link out of the tree ({path!r} -> {target!r})")
+        raise Refused(f"has a link out of the tree ({path!r} -> {target!r})")
     if member.kind == "hardlink":
         return posixpath.relpath(place, posixpath.dirname(path) or ".")
     return target
@@ -183,7 +139,7 @@ def create(place: Path) -> IO[bytes]:
         place.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(place, flags, 0o444)
     except (FileExistsError, NotADirectoryError) as error:
-        raise _Refused(f"has two members in one place ({place.name!r})") from error
+        raise Refused(f"has two members in one place ({place.name!r})") from error
     return os.fdopen(handle, "wb")
 
 
@@ -192,7 +148,7 @@ def _copy_links(links: dict[str, str], result: Unpacked, dest: Path, folders: se
         target = follow(link, links, result.files, folders)
         if isinstance(target, Skipped):
             if "out of the tree" in target.reason:
-                raise _Refused(f"has a link out of the tree ({link!r} -> {links[link]!r})")
+                raise Refused(f"has a link out of the tree ({link!r} -> {links[link]!r})")
             result.skipped.append(target)
             continue
         result.files[link] = result.files[target]
@@ -220,77 +176,3 @@ def _without_top(result: Unpacked, dest: Path) -> Unpacked:
         {path[cut:]: entry for path, entry in result.files.items()},
         [Skipped(item.path[cut:], item.reason) for item in result.skipped],
     )
-
-
-def _members(archive: Path, limits: Limits) -> Iterator[Member]:
-    with archive.open("rb") as raw:
-        magic = raw.read(6)
-        raw.seek(0)
-        if magic.startswith(b"PK"):
-            yield from _zip_members(raw)
-        elif magic.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=raw) as plain:
-                yield from _tar_members(cast("IO[bytes]", plain), limits)
-        elif magic.startswith(b"BZh"):
-            with bz2.BZ2File(raw) as unzipped:
-                yield from _tar_members(unzipped, limits)
-        elif magic.startswith(b"\xfd7zXZ"):
-            with lzma.LZMAFile(raw) as unpacked:
-                yield from _tar_members(unpacked, limits)
-        else:
-            yield from _tar_members(raw, limits)
-
-
-def _tar_members(stream: IO[bytes], limits: Limits) -> Iterator[Member]:
-    kinds: dict[bytes, Kind] = {
-        tarfile.DIRTYPE: "folder",
-        tarfile.SYMTYPE: "link",
-        tarfile.LNKTYPE: "hardlink",
-    }
-    try:
-        with tarfile.open(fileobj=stream, mode="r:") as tar:
-            for info in tar:
-                kind: Kind = "file" if info.isreg() else kinds.get(info.type, "other")
-
-                def opened(info: tarfile.TarInfo = info) -> IO[bytes]:
-                    source = tar.extractfile(info)
-                    assert source is not None
-                    return source
-
-                size = info.size if info.isreg() else 0
-                yield Member(info.name, kind, size, info.linkname, opened)
-                vars(tar)["members"] = []  # every header is kept otherwise
-            # What follows the last member holds the checksum of the compressed stream.
-            rest = 0
-            while chunk := stream.read(_CHUNK):
-                rest += len(chunk)
-                if rest > limits.total:
-                    raise _Refused(f"unpacks to more than {limits.total} bytes")
-    except OSError as error:
-        # bz2 and tarfile report damage so; an errno means that the disk itself failed.
-        if error.errno is not None and error.errno != errno.EINVAL:
-            raise
-        raise EOFError(str(error)) from error
-
-
-def _zip_members(raw: IO[bytes]) -> Iterator[Member]:
-    with zipfile.ZipFile(raw) as bundle:
-        for info in bundle.infolist():
-            mode = info.external_attr >> 16
-            if info.flag_bits & 0x1:
-                raise _Refused(f"has an encrypted member ({info.filename!r})")
-
-            def opened(info: zipfile.ZipInfo = info) -> IO[bytes]:
-                return bundle.open(info)
-
-            if info.is_dir():
-                yield Member(info.filename, "folder", 0, "", opened)
-            elif stat.S_ISLNK(mode):
-                if info.file_size > 4096:
-                    raise _Refused(f"has a link longer than any path ({info.filename!r})")
-                target = bundle.read(info).decode("utf-8", "surrogateescape")
-                yield Member(info.filename, "link", 0, target, opened)
-            elif stat.S_IFMT(mode) in (0, stat.S_IFREG):
-                yield Member(info.filename, "file", info.file_size, "", opened)
-            else:
-                yield Member(info.filename, "other", 0, "", opened)

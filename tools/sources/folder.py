@@ -139,7 +139,9 @@ def walk(top: Path, base: str = "") -> Iterable[tuple[str, Path]]:
 
 
 def open_folder(folder: Path, label: str) -> DiskSnapshot:
-    """The plain folder ``folder``. Raises SourceError when it cannot be listed."""
+    """The plain folder ``folder``. Raises SourceError when it cannot be listed or has no files."""
     blobs, places, skipped = listed_files(dict(walk(folder)), folder)
+    if not blobs and not skipped:
+        raise SourceError(label, "has no files", "Check the path.")
     identity = Identity(kind="folder", label=label, digest=tree_digest(sorted(blobs.items())))
     return DiskSnapshot(identity, blobs, skipped, places)

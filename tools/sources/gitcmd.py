@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import threading
 import weakref
@@ -42,8 +43,17 @@ def environment() -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of one git call."""
-    return ["git", *(part for setting in _SETTINGS for part in ("-c", setting)), *arguments]
+    """The command line of one git call. Raises SourceError when there is no git.
+
+    Git runs inside the tree under review, so a relative entry of PATH must not find a `git` there.
+    """
+    path = os.pathsep.join(entry for entry in os.get_exec_path() if Path(entry).is_absolute())
+    program = shutil.which("git", path=path)
+    if program is None:
+        raise SourceError(
+            "git", "the program is not installed", "Install git, or give a plain folder or a release."
+        )
+    return [program, *(part for setting in _SETTINGS for part in ("-c", setting)), *arguments]
 
 
 class GitFailed(Exception):
@@ -70,8 +80,8 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
             capture_output=True,
             check=False,
         )
-    except FileNotFoundError as error:
-        raise no_git(folder, error) from error
+    except OSError as error:
+        raise _cannot_start(folder, error) from error
     if done.returncode:
         raise GitFailed(done.returncode, done.stderr.decode("utf-8", "replace"))
     return done.stdout
@@ -82,14 +92,9 @@ def git_text(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
     return os.fsdecode(git(folder, *arguments, stdin=stdin))
 
 
-def no_git(folder: Path, error: OSError) -> SourceError:
-    """Either the program or the folder was not found."""
-    if not folder.is_dir():
-        return SourceError(str(folder), "no such folder", "Check the path.")
+def _cannot_start(folder: Path, error: OSError) -> SourceError:
     return SourceError(
-        "git",
-        f"the program cannot be run ({error.strerror})",
-        "Install git, or give a plain folder or a release.",
+        str(folder), f"git cannot be started there ({error.strerror})", "Check the path and its permissions."
     )
 
 
@@ -138,8 +143,8 @@ class Blobs:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                 )
-            except FileNotFoundError as error:
-                raise no_git(self._folder, error) from error
+            except OSError as error:
+                raise _cannot_start(self._folder, error) from error
             self._owner = os.getpid()
             weakref.finalize(self, _stop, self._process, self._owner)
         return self._process

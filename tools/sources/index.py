@@ -27,6 +27,7 @@ LARGEST = 1 << 30
 """Bytes of an archive beyond which nothing is downloaded."""
 
 _CHUNK = 1 << 18
+_ATTEMPTS = 3
 _STRONG = ("sha256", "sha384", "sha512")
 _HASHES = (*_STRONG, "sha224", "sha1", "md5")
 
@@ -58,29 +59,39 @@ def download(
 
     Raises SourceError when the transfer fails, is too large, or the hashes differ; OSError from writing.
     """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return _transfer(session, link, place, label, progress)
+        except httpx2.HTTPError as error:
+            place.unlink(missing_ok=True)
+            if attempt == _ATTEMPTS or not isinstance(error, httpx2.TransportError):
+                raise _failed(label, f"the download broke off: {_network_reason(error)}") from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _transfer(
+    session: PyPIClient, link: Link, place: Path, label: str, progress: Progress | None
+) -> tuple[str, bool]:
     expected = {name: values for name, values in (link.hash_option or {}).items() if name in _HASHES}
     digests = {name: hashlib.new(name) for name in {*expected, "sha256"}}
     action = f"downloading {link.filename}"
     done = 0
-    try:
-        # Identity: a server that compresses the archive once more would change what the hash is of.
-        with session.get_stream(link.normalized, headers={"Accept-Encoding": "identity"}) as response:
-            if response.status_code >= 400:
-                raise _failed(label, f"the index answers {response.status_code} for {link.filename}")
-            length = response.headers.get("Content-Length", "")
-            total = int(length) if length.isdigit() else None
-            with create(place) as out:
-                for chunk in response.iter_bytes(_CHUNK):
-                    done += len(chunk)
-                    if done > LARGEST:
-                        raise _failed(label, f"{link.filename} is larger than {LARGEST >> 20} MiB")
-                    for digest in digests.values():
-                        digest.update(chunk)
-                    out.write(chunk)
-                    if progress:
-                        progress(action, done, total)
-    except httpx2.HTTPError as error:
-        raise _failed(label, f"the download broke off: {_network_reason(error)}") from error
+    # Identity: a server that compresses the archive once more would change what the hash is of.
+    with session.get_stream(link.normalized, headers={"Accept-Encoding": "identity"}) as response:
+        if response.status_code >= 400:
+            raise _failed(label, f"the index answers {response.status_code} for {link.filename}")
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdigit() else None
+        with create(place) as out:
+            for chunk in response.iter_bytes(_CHUNK):
+                done += len(chunk)
+                if done > LARGEST:
+                    raise _failed(label, f"{link.filename} is larger than {LARGEST >> 20} MiB")
+                for digest in digests.values():
+                    digest.update(chunk)
+                out.write(chunk)
+                if progress:
+                    progress(action, done, total)
     if total is not None and done < total:
         raise _failed(label, f"the download broke off after {done} of {total} bytes")
     for name, values in expected.items():

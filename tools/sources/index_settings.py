@@ -86,14 +86,14 @@ def _configuration(python: Path | None, env: Mapping[str, str]) -> Iterator[conf
     name = "pip.ini" if sys.platform == "win32" else "pip.conf"
     home = Path(env.get("HOME") or Path.home())
     prefix = python.parent.parent if python else Path(sys.prefix)
-    user = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else None
+    xdg = env.get("XDG_CONFIG_HOME")
+    user = [(Path(xdg, "pip") if xdg else _user_folder(home)) / name, home / ".pip" / name]
     places = [
         *([Path(named)] if named else []),
         prefix / name,
-        (user / "pip" if user else _user_folder(home)) / name,
-        home / ".pip" / name,
-        *(folder / "pip" / name for folder in _machine_folders(env)),
+        *([] if named and Path(named).exists() else user),  # as pip: a named file replaces the user's
         Path("/etc") / name,
+        *(folder / "pip" / name for folder in reversed(_machine_folders(env))),
     ]
     for place in places:
         parser = configparser.RawConfigParser(strict=False)

@@ -129,6 +129,8 @@ def _fetch(
         try:
             archive = work / "archive"
             sha256, verified = download(session, link, archive, label, progress)
+            if progress:
+                progress(f"unpacking {link.filename}", 0, None)
             entry = work / "entry"
             (entry / "tree").mkdir(parents=True)
             unpacked = unpack(archive, entry / "tree", label)

@@ -28,6 +28,8 @@ def find_repository(folder: Path) -> Repository | None:
 
     Raises SourceError when there is one that git cannot use, or when its settings put the files elsewhere.
     """
+    if not _looks_like_one(folder):
+        return None  # so that plain folders need no git at all
     asked = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--absolute-git-dir")
     try:
         bare, inside, shallow, git_dir = git_text(folder, "rev-parse", *asked).splitlines()
@@ -60,6 +62,13 @@ def has_tracked_files(repository: Repository) -> bool:
         return bool(git(repository.folder, "ls-files", "-z"))
     except GitFailed as failure:
         raise broken(repository.folder, failure) from failure
+
+
+def _looks_like_one(folder: Path) -> bool:
+    place = folder.resolve()
+    if (place / "HEAD").is_file() and (place / "objects").is_dir():
+        return True
+    return any((above / ".git").exists() for above in (place, *place.parents))
 
 
 def commit_of(folder: Path, revision: str) -> str | None:

@@ -60,7 +60,7 @@ def open_source(
         raise _malformed(spec, role, profile, "is empty")
     if "\0" in spec:
         raise _malformed(spec.replace("\0", "\\0"), role, profile, "holds a null byte")
-    whole = Path(spec).expanduser()
+    whole = _path(spec)
     if _exists(whole):
         return _open_path(whole, spec)
     if spec.startswith("installed:"):
@@ -78,12 +78,12 @@ def open_source(
             name, version, spec, cache=cache, python=python, offline=offline, progress=progress
         )
     for view in _VIEWS:
-        path = Path(spec.removesuffix(view)).expanduser()
+        path = _path(spec.removesuffix(view))
         if spec.endswith(view) and spec != view and _exists(path):
             repository = _repository(path, spec)
             return (open_index if view == ":index" else open_worktree)(repository, spec)
     for cut in reversed([match.start() for match in re.finditer("@", spec)]):
-        path, revision = Path(spec[:cut]).expanduser(), spec[cut + 1 :]
+        path, revision = _path(spec[:cut]), spec[cut + 1 :]
         if cut and _exists(path):
             if not revision:
                 raise _malformed(spec, role, profile, "has no revision after '@'")
@@ -91,10 +91,17 @@ def open_source(
     raise _malformed(spec, role, profile, _why_nothing(spec))
 
 
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # a `~user` that nobody has
+        return Path(text)
+
+
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, RuntimeError):  # too long a name, or a `~user` nobody has
+    except OSError:  # too long a name
         return False
 
 
