@@ -114,7 +114,7 @@ def review(
         from agent.run import start_review
         from agent.settings import load_settings
 
-        cwd = Path.cwd()
+        cwd = _current_folder()
         settings = load_settings(given, cwd)
         screen.quiet = settings.quiet
         return start_review(settings, cwd, screen)
@@ -206,6 +206,13 @@ def schema() -> None:
     typer.echo(json.dumps(report_schema(), indent=2))
 
 
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise Stop(Exit.USAGE, "the current folder", "it is gone", "Change to another.") from None
+
+
 def _finish(work: Callable[[Screen], Exit], *, quiet: bool = False, envelope: bool = False) -> None:
     """Runs a command to its exit status: no error of the user's ever ends as a traceback."""
     from agent.screen import Screen
@@ -215,10 +222,21 @@ def _finish(work: Callable[[Screen], Exit], *, quiet: bool = False, envelope: bo
         status = work(screen)
     except Stop as stop:
         status = screen.stop(stop)
+    except Exception as error:  # noqa: BLE001 - the border: what nobody foresaw ends as a message and a file
+        status = screen.stop(_unforeseen(error))
     except KeyboardInterrupt:
         screen.interrupted(None)
         status = Exit.INTERRUPTED
     raise typer.Exit(int(screen.close(status)))
+
+
+def _unforeseen(error: Exception) -> Stop:
+    from agent.errors import from_system
+    from agent.faults import fault
+    from agent.sessions import sessions_folder
+
+    stop = from_system(error) if isinstance(error, OSError) else None
+    return stop or fault(error, sessions_folder().parent)
 
 
 def main() -> None:

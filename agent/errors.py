@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 class Exit(IntEnum):
@@ -49,18 +52,20 @@ _ENVIRONMENT = {
 }
 
 
-def from_system(error: OSError | sqlite3.Error, what: str | None = None) -> Stop | None:
+def from_system(error: OSError | sqlite3.Error) -> Stop | None:
     """The message for a fault of the machine (full disk, no permission …), or None when it is not one."""
-    if isinstance(error, sqlite3.Error):
-        if not isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError):
+    if not isinstance(error, OSError):
+        # By name, because --help must not import the library.
+        if type(error).__name__ not in ("OperationalError", "DatabaseError"):
             return None
         return Stop(
             Exit.BLOCKED,
-            what or "the session's checkpoints",
+            "the session's checkpoints",
             str(error),
-            "Check that the folder can be written and has space; METAX_UPGRADE_STATE names another one.",
+            "Check that the folder can be written and has space (METAX_UPGRADE_STATE names another one); "
+            "if the file is damaged, start a new review.",
         )
     remedy = _ENVIRONMENT.get(error.errno or 0)
     if remedy is None:
         return None
-    return Stop(Exit.BLOCKED, str(error.filename or what or "a file"), error.strerror or str(error), remedy)
+    return Stop(Exit.BLOCKED, str(error.filename or "a file"), error.strerror or str(error), remedy)

@@ -34,7 +34,7 @@ class Step:
     run: Callable[[ReviewState, Workbench], ReviewState]
 
 
-STEPS = (
+STEPS: tuple[Step, ...] = (
     Step("scope", scope.run),
     Step("preflight", preflight.run),
     Step("inventory", inventory.run),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agent import tool_version
 from agent.errors import Exit, Stop, from_system
+from agent.faults import fault
 from agent.progress import shown
 from agent.screen import Screen
 from agent.sessions import (
@@ -146,6 +146,9 @@ def _conclude(session: Session, screen: Screen, final: ReviewState) -> Exit:
     written = final.get("written", [])
     status = exit_status(report, session.record.request["fail_on"])
     session.update(status=BLOCKED if blocked else FINISHED, reports=written)
+    if not screen.quiet:
+        for note in final.get("notes", []):
+            screen.say(f"note: {note}")
     for entry in blocked:
         screen.problem(entry["what"], entry["why"], entry["remedy"])
     screen.result(session.record.id, report, written, status)
@@ -174,40 +177,24 @@ def _ending(session: Session, screen: Screen, ended: list[Exit]) -> Iterator[Non
         _mark(session, INTERRUPTED)
         screen.interrupted(name)
         ended[0] = Exit.INTERRUPTED
-    except Stop as stop:
+    except Stop:
         if session.folder.exists():
             _mark(session, INTERRUPTED)
-        raise stop from None
+        raise
     except (OSError, sqlite3.Error) as error:
-        stop_or_none = from_system(error)
-        if stop_or_none is None:
-            ended[0] = _bug(session, screen, error)
-        else:
-            _mark(session, INTERRUPTED)
-            screen.problem(redacted(stop_or_none.what), redacted(stop_or_none.why), stop_or_none.remedy)
-            screen.say(f"Then go on with: metax-upgrade resume {name}")
-            ended[0] = stop_or_none.status
-    except Exception as error:  # noqa: BLE001 - the border: a fault of ours ends as a message and a file
-        ended[0] = _bug(session, screen, error)
-
-
-def _bug(session: Session, screen: Screen, error: Exception) -> Exit:
-    text = redacted("".join(traceback.format_exception(error)))
-    file = session.folder / "traceback.txt"
-    try:
-        file.write_text(text, encoding="utf-8")
-        where = f"The details are in {file}."
-    except OSError:
-        where = "The details could not be written."
-    _mark(session, FAILED)
-    summary = redacted(f"{type(error).__name__}: {error}").splitlines()[0][:200]
-    screen.problem("a fault of metax-upgrade", summary, f"Please report it. {where}")
-    return Exit.BUG
+        stop = from_system(error)
+        if stop is None:
+            _mark(session, FAILED)
+            raise fault(error, session.folder) from error
+        _mark(session, INTERRUPTED)
+        stop.remedy = f"{stop.remedy} Then go on with: metax-upgrade resume {name}"
+        raise stop from error
+    except Exception as error:
+        _mark(session, FAILED)
+        raise fault(error, session.folder) from error
 
 
 def _mark(session: Session, status: str) -> None:
     """Best effort: on a full disk the old status stays."""
-    try:
+    with suppress(OSError):
         session.update(status=status)
-    except OSError:
-        return

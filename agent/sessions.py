@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent.errors import Exit, Stop, from_system
+from agent.errors import Exit, Stop
 from agent.state import Request
 from agent.store import Store, write_atomic
 
@@ -117,10 +117,7 @@ def create_session(kind: str, request: Request, tool_version: str) -> Session:
         session = Session(root / name, record)
         session.save()
     except OSError as error:
-        stop = from_system(error)
-        if stop is None:
-            raise
-        why = f"sessions cannot be kept there ({stop.why})"
+        why = f"sessions cannot be kept there ({error.strerror or error})"
         raise Stop(
             Exit.BLOCKED, str(root), why, "Set METAX_UPGRADE_STATE to a folder that can be written."
         ) from error

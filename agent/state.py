@@ -54,5 +54,7 @@ class ReviewState(TypedDict, total=False):
     timings: Annotated[dict[str, float], merged]
     """Step -> seconds."""
     blocked: list[BlockedEntry]
+    notes: list[str]
+    """For the person at the screen: what cost time but no result."""
     written: list[str]
     """The report's files."""

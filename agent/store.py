@@ -7,9 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-
-class StoreError(Exception):
-    """A stored result is missing or is not what was stored."""
+from agent.errors import Exit, Stop
 
 
 class Store:
@@ -28,17 +26,21 @@ class Store:
         return key
 
     def get(self, key: str) -> str:
-        """The text stored as ``key``. Raises StoreError when it is gone or damaged."""
+        """The text stored as ``key``. Raises Stop when it is gone or damaged."""
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
-            raise StoreError(f"the stored result {key[:12]} is gone") from None
+            raise _damaged(key, "it is gone") from None
         if hashlib.sha256(content).hexdigest() != key:
-            raise StoreError(f"the stored result {key[:12]} was changed")
+            raise _damaged(key, "its content was changed")
         return content.decode("utf-8")
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"
+
+
+def _damaged(key: str, why: str) -> Stop:
+    return Stop(Exit.BLOCKED, f"result {key[:12]} of this session", why, "Start a new review.")
 
 
 def write_atomic(path: Path, content: bytes) -> None:

@@ -7,8 +7,15 @@ from agent.workbench import Workbench
 
 
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
-    """Stores findings, unresolved rows and their evidence."""
-    from tools.review import run_checks
+    """Stores findings, unresolved rows, their evidence, and what was read."""
+    from tools.review import coverage, run_checks
 
-    result = run_checks(bench.trees(state), bench.progress)
-    return {"results": {"check": bench.store.put(result.model_dump_json())}}
+    trees = bench.trees(state)
+    result = run_checks(trees, bench.progress)
+    return {
+        "results": {
+            "check": bench.store.put(result.model_dump_json()),
+            "coverage": bench.store.put(coverage(trees, result).model_dump_json()),
+        },
+        "notes": list(trees.notes),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from importlib.metadata import version
 from typing import Any
@@ -10,19 +9,17 @@ from typing import Any
 from agent.state import ROLES, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
-from tools.sources.snapshot import Snapshot, SourceError
+from tools.sources.snapshot import SourceError
 
 
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
-    """Adds identities, environment and, in the store, how much there is to read.
+    """Adds identities and environment.
 
     When a source cannot be had, those that can are recorded all the same: a blocked report says what
     is known.
     """
     identities: dict[str, dict[str, Any]] = {}
-    scope: dict[str, dict[str, object]] = {}
     failed: SourceError | None = None
-    profile = bench.profile(state)
     for number, role in enumerate(ROLES):
         bench.progress("opening sources", number, len(ROLES))
         try:
@@ -32,15 +29,9 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             continue
         plain = snapshot.identity.model_dump(mode="json")
         identities[role] = {**plain, "label": redacted(plain["label"])}
-        package = profile.plugin_package if role == "plugin" else profile.upstream_package
-        scope[role] = {
-            "files": _count(snapshot, package),
-            "skipped": [f"{role}: {item.path}: {item.reason}" for item in snapshot.skipped],
-        }
     update: ReviewState = {
         "identities": identities,
         "environment": _environment(),
-        "results": {"preflight": bench.store.put(json.dumps(scope, sort_keys=True))},
     }
     if failed is not None:
         update["blocked"] = [
@@ -52,11 +43,6 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             }
         ]
     return update
-
-
-def _count(snapshot: Snapshot, package: str) -> int:
-    roots = (f"{package}/", f"src/{package}/")
-    return sum(path.endswith(".py") and path.startswith(roots) for path in snapshot.paths())
 
 
 def _environment() -> dict[str, str]:

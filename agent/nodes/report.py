@@ -16,9 +16,8 @@ from tools.sources.redact import redacted
 
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """Stores the report and writes it in the forms asked for."""
+    from agent.report import ReportWriteError, RuleInfo, write_reports
     from tools.review import rules
-
-    from agent.report import ReportWriteError, write_reports
 
     bench.progress("writing the report", 0, None)
     blocked = list(state.get("blocked", []))
@@ -27,9 +26,13 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
     report = assemble(state, bench, blocked)
     request = state["request"]
     out = Path(request["cwd"]) / request["out"]
+    documentation = {
+        check: RuleInfo(title=info.title, help=info.help, severity=info.severity)
+        for check, info in rules().items()
+    }
     try:
         _keep_out_of_git(out)
-        written = write_reports(report, out, tuple(request["format"]), rules=rules())
+        written = write_reports(report, out, tuple(request["format"]), rules=documentation)
     except ReportWriteError as error:
         raise Stop(Exit.BLOCKED, str(error.path), error.why, error.remedy) from None
     return {
@@ -41,7 +44,6 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
 
 def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) -> Report:
     """The report from what the steps stored; a step that was not reached leaves its part empty."""
-    scope = _stored(state, bench, "preflight")
     inventory = _stored(state, bench, "inventory")
     compared = _stored(state, bench, "compare")
     checked = _stored(state, bench, "check")
@@ -53,15 +55,8 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         base=_identity(state, bench, "base"),
         target=_identity(state, bench, "target"),
         environment=state.get("environment", {}),
-        coverage=Coverage(
-            plugin_files=scope.get("plugin", {}).get("files", 0),
-            upstream_files_base=scope.get("base", {}).get("files", 0),
-            upstream_files_target=scope.get("target", {}).get("files", 0),
-            checks=tuple(checked.get("checks", ())),
-            checks_failed=tuple(checked.get("checks_failed", ())),
-            skipped=tuple(line for part in scope.values() for line in part.get("skipped", ())),
-            unresolved=len(checked.get("unresolved", ())),
-            unchanged=tuple(compared.get("unchanged", ())),
+        coverage=Coverage.model_validate(
+            {**_stored(state, bench, "coverage"), "unchanged": compared.get("unchanged", ())}
         ),
         timings={**state.get("timings", {}), **checked.get("timings", {})},
         blocked=tuple(Blocked(what=b["what"], why=b["why"], remedy=b["remedy"]) for b in blocked),
@@ -91,6 +86,8 @@ def _entry(what: str, why: str, remedy: str) -> BlockedEntry:
 
 def _keep_out_of_git(out: Path) -> None:
     """A new folder ignores itself, or inside the plugin's checkout it would be part of the next worktree."""
+    from agent.report.files import make_folder
+
     if not out.exists():
-        out.mkdir(parents=True)
+        make_folder(out)
         (out / ".gitignore").write_text("*\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from agent.report.rules import RuleInfo
 from tools.findings import (
     Attribution,
     Certainty,
+    Coverage,
     Decision,
     Evidence,
     Finding,
@@ -32,6 +33,7 @@ class Trees:
     plugin: Snapshot
     base: Snapshot
     target: Snapshot
+    notes: tuple[str, ...] = ()
 
 
 class InventoryResult(Frozen):
@@ -145,6 +147,11 @@ def run_checks(trees: Trees, progress: Any) -> CheckResult:
         checks_failed=(),
         timings={"check FAK001": 0.1},
     )
+
+
+def coverage(trees: Trees, result: CheckResult) -> Coverage:
+    """Counts files."""
+    return Coverage(plugin_files=len(trees.plugin.paths()), checks=result.checks)
 
 
 def rules() -> Mapping[str, RuleInfo]:
