@@ -62,12 +62,16 @@ def render(report: Report, rules: Mapping[str, RuleInfo]) -> bytes:
     view = View(report, rules)
     folded = {name: _Folded(*fit(blocks, _LIMITS[name])) for name, blocks in _lists(view).items()}
     shared = {"view": view, "report": report, "identities": identity_rows(report), "lists": folded}
-    frame = _environment().get_template("report.md.j2").render(shared, introduced=None, earlier=None)
-    room = LIMIT - size(frame) - 1_200  # the notices of what is left out come on top
-    introduced = _Section(view, view.introduced, room)
-    earlier = _Section(view, view.earlier, room - introduced.size)
-    text = _environment().get_template("report.md.j2").render(shared, introduced=introduced, earlier=earlier)
-    return text.encode("utf-8", "backslashreplace")
+    template = _environment().get_template("report.md.j2")
+    frame = template.render(shared, sections=[])
+    blocks = _Blocks(view)
+    causes = [(title, by_cause(findings)) for title, findings in view.parts]
+    # The notices of what is left out come on top, so some room is kept for them.
+    plan = Plan(
+        [cause for _, part in causes for cause in part], LIMIT - size(frame) - 1_500, blocks, _heading
+    )
+    sections = [_Section(title, part, plan, blocks) for title, part in causes]
+    return template.render(shared, sections=sections).encode("utf-8", "backslashreplace")
 
 
 class _Folded:
@@ -82,33 +86,38 @@ class _Folded:
         return len(self.rows) + self.left_out
 
 
+class _Blocks:
+    """Findings as Markdown, each form rendered once."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._rendered: dict[tuple[str, Form], str] = {}
+
+    def __call__(self, finding: Finding, form: Form) -> str:
+        key = (finding.id, form)
+        if key not in self._rendered:
+            template = _environment().get_template("finding.md.j2")
+            self._rendered[key] = template.render(view=self._view, f=finding, form=form.name)
+        return self._rendered[key]
+
+
 class _Section:
     """Findings of one part, by cause, in the forms that there is room for."""
 
-    def __init__(self, view: View, findings: Sequence[Finding], room: int) -> None:
-        self.findings = findings
-        self._rendered: dict[tuple[str, Form], str] = {}
-        self._view = view
-        causes = by_cause(findings)
-        plan = Plan(causes, room, self._block, _heading)
-        parts = []
+    def __init__(self, title: str, causes: Sequence[Cause], plan: Plan, blocks: _Blocks) -> None:
+        self.title = title
+        forms = [plan.forms.get(finding.id, Form.NOTHING) for cause in causes for finding in cause.findings]
+        self.total = len(forms)
+        self.left_out = forms.count(Form.NOTHING)
+        self.short = forms.count(Form.ROW)
+        self.without_evidence = forms.count(Form.BRIEF)
+        parts: list[str] = []
         for cause in causes:
             shown = [finding for finding in cause.findings if finding.id in plan.forms]
             if shown:
                 parts.append(_heading(cause))
-                parts += [self._block(finding, plan.forms[finding.id]) for finding in shown]
+                parts += [blocks(finding, plan.forms[finding.id]) for finding in shown]
         self.text = Safe("\n".join(parts).rstrip())
-        self.size = size(self.text)
-        self.left_out = plan.count(Form.NOTHING)
-        self.short = plan.count(Form.ROW)
-        self.without_evidence = plan.count(Form.BRIEF)
-
-    def _block(self, finding: Finding, form: Form) -> str:
-        key = (finding.id, form)
-        if key not in self._rendered:
-            template = _environment().get_template("finding.md.j2")
-            self._rendered[key] = template.render(view=self._view, f=finding, form=form.name) + "\n"
-        return self._rendered[key]
 
 
 def _heading(cause: Cause) -> str:
@@ -167,13 +176,13 @@ def _silent_row(finding: Finding) -> str:
 
 
 def _cause_row(cause: Cause) -> str:
-    paths = [str(cell_code(path)) for path in cause.paths[:4]]
-    if len(cause.paths) > 4:
-        paths.append(f"{len(cause.paths) - 4} more")
-    change = cell(clip(cause.title, 160))
+    paths = [str(cell_code(path)) for path in cause.paths[:2]]
+    if len(cause.paths) > 2:
+        paths.append(f"{len(cause.paths) - 2} more")
+    change = cell(clip(cause.title, 140))
     adaptation = f"**{joined(cause.decisions)}**"
     if cause.suggestions:
-        adaptation += f": {cell(clip(cause.suggestions[0], 200))}"
+        adaptation += f": {cell(clip(cause.suggestions[0], 140))}"
     if len(cause.suggestions) > 1:
         adaptation += f" ({counted(len(cause.suggestions) - 1, 'more suggestion')} below)"
     return _row(change, "<br>".join(paths), adaptation, cell(joined(cause.levels)))

@@ -41,8 +41,8 @@ def fit(blocks: Iterable[str], limit: int) -> tuple[list[str], int]:
 class Plan:
     """The form of each finding, so chosen that the whole stays within a limit.
 
-    Every finding gets its row first, errors at once with their consequence; what room is left goes to
-    evidence for errors, then to the rest, worst first.
+    Errors come first: each gets its line, and half of the room goes to their consequences. Then every other
+    finding gets its line, and what is left goes to evidence and to the rest, worst first.
     """
 
     causes: Sequence[Cause]
@@ -53,45 +53,36 @@ class Plan:
     def __post_init__(self) -> None:
         self.forms: dict[str, Form] = {}
         self._room = self.limit
+        group = {item.id: number for number, cause in enumerate(self.causes) for item in cause.findings}
         findings = sorted(
             (item for cause in self.causes for item in cause.findings), key=lambda f: f.sort_key
         )
-        heading_of = {item.id: cause for cause in self.causes for item in cause.findings}
-        opened: set[str] = set()
-        for finding in findings:
-            cause = heading_of[finding.id]
-            extra = 0 if cause.name in opened else size(self.heading(cause)) + 2
-            if self._raise(finding, Form.ROW, extra):
-                opened.add(cause.name)
+        self._group = group
+        self._opened: set[int] = set()
         errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-        for chosen, form in (
-            (errors, Form.BRIEF),
-            (errors, Form.FULL),
-            (findings, Form.BRIEF),
-            (findings, Form.FULL),
-        ):
-            for finding in chosen:
-                if self.forms.get(finding.id, Form.NOTHING) in (Form.ROW, Form.BRIEF):
-                    self._raise(finding, form)
+        self._show(errors, Form.ROW)
+        self._show(errors, Form.BRIEF, keep=self.limit // 2)
+        self._show(findings, Form.ROW)
+        self._show(errors, Form.BRIEF)
+        self._show(errors, Form.FULL)
+        self._show(findings, Form.BRIEF)
+        self._show(findings, Form.FULL)
 
-    def _raise(self, finding: Finding, form: Form, extra: int = 0) -> bool:
-        """Show ``finding`` as ``form`` if there is room."""
-        before = self.forms.get(finding.id, Form.NOTHING)
-        if form <= before:
-            return True
-        cost = self._cost(finding, form) - self._cost(finding, before) + extra
-        if cost > self._room:
-            return False
-        self._room -= cost
-        self.forms[finding.id] = form
-        return True
+    def _show(self, findings: Sequence[Finding], form: Form, keep: int = 0) -> None:
+        """Raise ``findings`` to ``form``, one after the other, while more than ``keep`` bytes are left."""
+        for finding in findings:
+            before = self.forms.get(finding.id, Form.NOTHING)
+            if form <= before or (form > Form.ROW and before is Form.NOTHING):
+                continue
+            number = self._group[finding.id]
+            cost = self._cost(finding, form) - self._cost(finding, before)
+            if number not in self._opened:
+                cost += size(self.heading(self.causes[number])) + 1
+            if self._room - cost < keep:
+                continue
+            self._room -= cost
+            self._opened.add(number)
+            self.forms[finding.id] = form
 
     def _cost(self, finding: Finding, form: Form) -> int:
-        return 0 if form is Form.NOTHING else size(self.render(finding, form)) + 2
-
-    def count(self, form: Form) -> int:
-        """How many findings are shown as ``form``."""
-        total = sum(len(cause.findings) for cause in self.causes)
-        if form is Form.NOTHING:
-            return total - len(self.forms)
-        return sum(chosen is form for chosen in self.forms.values())
+        return 0 if form is Form.NOTHING else size(self.render(finding, form)) + 1

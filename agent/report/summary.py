@@ -16,6 +16,7 @@ from tools.findings import Finding, Report, Severity
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _MESSAGE_LIMIT = 300
+_NAME_LIMIT = 100
 
 
 def print_summary(report: Report, console: Console, paths: Iterable[Path] = (), *, top: int = 10) -> None:
@@ -25,9 +26,14 @@ def print_summary(report: Report, console: Console, paths: Iterable[Path] = (), 
     is read as console markup, and control characters are shown, never sent to the terminal.
     """
     view = View(report, {})
-    title = f"{identity_name(report.subject)}: {identity_name(report.base)} → {identity_name(report.target)}"
-    console.print(Text(one_line(title), style="bold"))
+    subject, base, target = (
+        clip(one_line(identity_name(identity)), _NAME_LIMIT)
+        for identity in (report.subject, report.base, report.target)
+    )
+    console.print(Text(f"{subject}: {base} → {target}", style="bold"))
     console.print(_counts(view))
+    if view.asides:
+        console.print(Text(view.asides, style="dim"))
     for blocked in report.blocked:
         text = f"{one_line(blocked.what)}: {one_line(blocked.why)}. {one_line(blocked.remedy)}"
         console.print(Text.assemble(("blocked ", "bold red"), text))
@@ -61,7 +67,6 @@ def _counts(view: View) -> Padding:
         ]
         silent = sum(finding.silent for finding in findings)
         table.add_row(Text(title), *cells, Text(f"{silent:,}", style="" if silent else "dim"))
-    table.add_row(Text("not decided", style="dim"), Text(f"{len(view.report.unresolved):,}", style="dim"))
     return Padding(table, (0, 0))
 
 

@@ -75,6 +75,11 @@ class View:
         """Those that stand against the base as well."""
         return tuple(finding for finding in self.findings if not finding.introduced)
 
+    @property
+    def parts(self) -> list[tuple[str, tuple[Finding, ...]]]:
+        """Findings in the two parts that every report keeps apart."""
+        return [("Introduced by the upgrade", self.introduced), ("There before the upgrade", self.earlier)]
+
     @cached_property
     def silent(self) -> tuple[Finding, ...]:
         """Those that raise nothing and are therefore met last."""
@@ -130,7 +135,9 @@ class View:
     @property
     def asides(self) -> str:
         """What stands beside the findings, counted."""
-        parts = [counted(len(self.report.unresolved), "place") + " undecided"]
+        parts = []
+        if self.report.unresolved:
+            parts.append(counted(len(self.report.unresolved), "place") + " undecided")
         if self.report.blocked:
             parts.append(counted(len(self.report.blocked), "input") + " blocked")
         if self.report.coverage.checks_failed:
@@ -146,13 +153,10 @@ class View:
         model = self.report.environment.get("model", "")
         without = len(self.findings) - self.cited
         if model in ("", "none") and not self.cited:
-            return (
-                f"No model was used. All {counted(len(self.findings), 'finding')}, their attributions and "
-                "decisions come from the checks alone."
-            )
+            return "No model was used: findings, attributions and decisions come from the checks alone."
         return (
             f"Model: {model or 'not named'}. {without:,} of {counted(len(self.findings), 'finding')} had no "
-            "model judgement and come from the checks alone."
+            "model judgement: they come from the checks alone."
         )
 
 

@@ -10,8 +10,7 @@
   const setTheme = (name) => {
     root.dataset.theme = name;
     const button = $("theme");
-    button.textContent = name[0].toUpperCase() + name.slice(1);
-    button.setAttribute("aria-label", "Colour scheme: " + name);
+    button.textContent = "Theme: " + name;
   };
   const stored = (() => {
     try { return localStorage.getItem("metax-upgrade-theme"); } catch { return null; }
