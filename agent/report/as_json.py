@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tools.findings import Report
+from tools.findings import Report, report_schema
 
 
 def render(report: Report) -> bytes:
@@ -15,3 +15,8 @@ def render(report: Report) -> bytes:
     """
     text = json.dumps(report.model_dump(mode="json"), indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace")
+
+
+def schema_text() -> str:
+    """docs/report.schema.json as it is to be published."""
+    return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"

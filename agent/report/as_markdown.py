@@ -128,7 +128,10 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
     """The rows of every list that is cut to size, rendered one by one."""
     report = view.report
     return {
-        "blocked": [f"- **{prose(i.what)}**: {prose(i.why)}. {prose(i.remedy)}" for i in report.blocked],
+        "blocked": [
+            f"- **{prose(clip(i.what, 200))}**: {prose(clip(i.why, 400))}. {prose(clip(i.remedy, 400))}"
+            for i in report.blocked
+        ],
         "silent": [_silent_row(finding) for finding in view.silent],
         "causes": [_cause_row(cause) for cause in by_cause(view.findings)],
         "unresolved": [

@@ -10,6 +10,7 @@ from pathlib import Path
 _REMEDIES = {
     errno.ENOSPC: "Free some space or choose another folder with --out.",
     errno.EDQUOT: "The disk quota is used up: free some space or choose another folder with --out.",
+    errno.EFBIG: "The file would exceed a size limit: raise it or choose fewer formats.",
     errno.EACCES: "Choose a folder that you may write to with --out.",
     errno.EPERM: "Choose a folder that you may write to with --out.",
     errno.EROFS: "The file system is read-only: choose another folder with --out.",

@@ -14,7 +14,7 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u00a0\u115f\u1160\u2800\u3164\uffa0")
 """Characters that are letters or symbols by category and still draw nothing (or a plain space)."""
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u180b-\u180f\u2000-\u200f"
+    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u180b-\u180f\u2000-\u200f"
     "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U00010000-\U0010ffff]"
 )

@@ -151,9 +151,17 @@
         apply();
       }
       target.open = true;
-      target.querySelector("summary").focus({ preventScroll: true });
     }
-    target.scrollIntoView({ block: "start" });
+    // Groups out of sight have estimated heights; once they are drawn the place is another, hence again.
+    const show = () => target.scrollIntoView({ block: "start" });
+    show();
+    requestAnimationFrame(() => {
+      show();
+      requestAnimationFrame(() => {
+        show();
+        if (target.matches("details")) target.querySelector("summary").focus({ preventScroll: true });
+      });
+    });
   };
 
   const load = () => {
