@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.findings import Identity
 from tools.sources.folder import DiskSnapshot, listed_files, read_regular
 from tools.sources.gitcmd import Blobs, GitFailed, git, git_text
-from tools.sources.listing import Listed, follow, parents, reason_to_skip
+from tools.sources.listing import PYTHON, Listed, follow, parents, reason_to_skip
 from tools.sources.repository import (
     Repository,
     broken,
@@ -32,7 +32,6 @@ class _Entry:
     mode: str
     blob: str
     path: str
-    size: int = 0
     sparse: bool = False
     """True for a file that a sparse checkout leaves out of the worktree."""
 
@@ -47,7 +46,7 @@ def open_revision(repository: Repository, revision: str, label: str) -> Listed:
     if commit is None:
         raise no_such_revision(repository, revision)
     try:
-        listing = git_text(repository.folder, "ls-tree", "-r", "-l", "-z", f"{commit}")
+        listing = git_text(repository.folder, "ls-tree", "-r", "-z", commit)
     except GitFailed as failure:
         raise broken(repository.folder, failure) from failure
     entries = [_tree_entry(row) for row in listing.split("\0") if row]
@@ -63,13 +62,18 @@ def open_index(repository: Repository, label: str) -> Listed:
     need_worktree(repository, label)
     entries = list(_index_entries(repository))
     if not entries:
-        raise empty(label)
-    blobs = sorted({entry.blob for entry in entries if entry.mode != _SUBMODULE})
-    sizes = _sizes(repository, blobs)
-    sized = [_Entry(entry.mode, entry.blob, entry.path, sizes.get(entry.blob, 0)) for entry in entries]
+        raise (
+            empty(label)
+            if repository.head is None
+            else SourceError(
+                label,
+                "the index is empty: every file is staged as removed",
+                "Review the worktree or a revision.",
+            )
+        )
     dirty = _staged(repository)
     identity = Identity(kind="index", label=label, revision=repository.head, dirty=dirty, digest="")
-    return _from_blobs(repository, sized, identity)
+    return _from_blobs(repository, entries, identity)
 
 
 def open_worktree(repository: Repository, label: str) -> DiskSnapshot:
@@ -135,6 +139,8 @@ def _from_blobs(repository: Repository, entries: Sequence[_Entry], identity: Ide
     objects: dict[str, str] = {}
     links: dict[str, str] = {}
     skipped: list[Skipped] = []
+    files = [entry for entry in entries if entry.mode not in (_SUBMODULE, _LINK)]
+    sizes = _sizes(repository, sorted({e.blob for e in files if not e.path.endswith(PYTHON)}))
     for entry in entries:
         if entry.mode == _SUBMODULE:
             skipped.append(Skipped(entry.path, "a submodule"))
@@ -143,7 +149,7 @@ def _from_blobs(repository: Repository, entries: Sequence[_Entry], identity: Ide
             if target is None:
                 raise lacking(f"{entry.path} of {identity.label}")
             links[entry.path] = target.decode("utf-8", "surrogateescape")
-        elif reason := reason_to_skip(entry.path, entry.size):
+        elif reason := reason_to_skip(entry.path, sizes.get(entry.blob, 0)):
             skipped.append(Skipped(entry.path, reason))
         else:
             objects[entry.path] = entry.blob
@@ -161,8 +167,8 @@ def _from_blobs(repository: Repository, entries: Sequence[_Entry], identity: Ide
 
 def _tree_entry(row: str) -> _Entry:
     about, path = row.split("\t", 1)
-    mode, _, blob, size = about.split()
-    return _Entry(mode, blob, path, int(size) if size.isdigit() else 0)
+    mode, _, blob = about.split()
+    return _Entry(mode, blob, path)
 
 
 def _index_entries(repository: Repository, *, unmerged: bool = False) -> Iterator[_Entry]:
@@ -190,6 +196,7 @@ def _index_entries(repository: Repository, *, unmerged: bool = False) -> Iterato
 
 
 def _sizes(repository: Repository, blobs: Sequence[str]) -> dict[str, int]:
+    """Sizes of those ``blobs`` that the repository has; a partial clone lacks some."""
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     try:
         answer = git_text(

@@ -28,10 +28,13 @@ _SETTINGS = (
     "safe.directory=*",
 )
 
+_KEPT = ("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+"""Variables of git that say how the user's own git is set up, not what it looks at."""
+
 
 def environment() -> dict[str, str]:
     """The caller's environment without anything that points git elsewhere, and with every side effect off."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or not name.startswith("GIT_")}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "none",  # an empty list; git before 2.44 knows no GIT_NO_LAZY_FETCH
         "GIT_NO_LAZY_FETCH": "1",
@@ -57,11 +60,12 @@ def command(*arguments: str) -> list[str]:
 
 
 class GitFailed(Exception):
-    """Git ended with a status other than 0; ``reason`` is the first line it complained with."""
+    """Git ended with a status other than 0; ``reason`` is the line that says why."""
 
     def __init__(self, status: int, complaint: str) -> None:
         lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-        self.reason = (lines[0] if lines else f"exit status {status}").removeprefix("fatal: ")
+        fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+        self.reason = (fatal or lines or [f"exit status {status}"])[0]
         super().__init__(self.reason)
         self.status = status
 
@@ -123,7 +127,11 @@ class Blobs:
                 process.stdin.write(blob.encode() + b"\n")
                 process.stdin.flush()
                 return _answer(process.stdout)
-            except (OSError, EOFError, ValueError) as error:
+            except EOFError:
+                # In a partial clone git gives up when it may not fetch what it was asked for.
+                self._process = None
+                return None
+            except (OSError, ValueError) as error:
                 self._process = None
                 raise SourceError(
                     str(self._folder),

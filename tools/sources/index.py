@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import logging
 import socket
 import ssl
 from collections.abc import Collection, Iterator, Sequence
@@ -28,6 +29,17 @@ LARGEST = 1 << 30
 
 _CHUNK = 1 << 18
 _ATTEMPTS = 3
+
+
+def _without_credentials(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redacted(record.getMessage()), ()
+    return True
+
+
+# The libraries log index URLs as they are, and print warnings that the errors here already tell.
+for _name in ("unearth.auth", "unearth.collector", "httpx2"):
+    logging.getLogger(_name).addFilter(_without_credentials)
+logging.getLogger("unearth").addHandler(logging.NullHandler())
 _STRONG = ("sha256", "sha384", "sha512")
 _HASHES = (*_STRONG, "sha224", "sha1", "md5")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import platformdirs
 
+_ETC = Path("/etc")
 _SECTIONS = ("download", "install", "global")
 
 
@@ -92,7 +93,7 @@ def _configuration(python: Path | None, env: Mapping[str, str]) -> Iterator[conf
         *([Path(named)] if named else []),
         prefix / name,
         *([] if named and Path(named).exists() else user),  # as pip: a named file replaces the user's
-        Path("/etc") / name,
+        _ETC / name,
         *(folder / "pip" / name for folder in reversed(_machine_folders(env))),
     ]
     for place in places:

@@ -126,7 +126,7 @@ def describe(dist: metadata.Distribution) -> dict[str, Any]:
         tops = tops or [normal(dist.metadata["Name"]).replace("-", "_")]
     for folder in folders:
         guess = [normal(dist.metadata["Name"]).replace("-", "_")]
-        found = below(folder, tops) or below(folder, guess) or below(folder, [])
+        found = (tops and below(folder, tops)) or below(folder, guess) or below(folder, [])
         for name, place in found.items():
             packages.setdefault(name, place)
     for name, place in mapping.items():

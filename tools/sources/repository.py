@@ -82,6 +82,12 @@ def commit_of(folder: Path, revision: str) -> str | None:
 
 def broken(folder: Path, failure: GitFailed) -> SourceError:
     """Git refused for a reason that is its own."""
+    if "dubious ownership" in failure.reason:  # git 2.35 to 2.37 hear of safe.directory from files alone
+        return SourceError(
+            str(folder),
+            "belongs to another user, and this git does not read it",
+            f"Run `git config --global --add safe.directory {folder.resolve()}`, or use git 2.38 or newer.",
+        )
     return SourceError(
         str(folder),
         f"git cannot read the repository ({failure.reason})",

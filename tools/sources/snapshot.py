@@ -81,7 +81,7 @@ class Snapshot(ABC):
                 continue
             if not is_plain_path(path):
                 raise SourceError(
-                    path, "its path would leave the folder it is written to", "Remove the file."
+                    f"path {path!r}", "its path would leave the folder it is written to", "Remove the file."
                 )
             target = dest / path
             content = self.read(path)
