@@ -19,6 +19,14 @@ from tools.sources.spec import open_source
 
 PROFILE = load_profile("metax")
 
+FILES: dict[str, bytes | str] = {
+    "vllm/__init__.py": "v = 1\n",
+    "vllm/a.py": b"a = 1\r\n",
+    "PKG-INFO": "x",
+    "é.txt": "e",
+}
+"""What the releases of the local index hold."""
+
 
 def run_git(folder: Path, *arguments: str, check: bool = True) -> str:
     """Ordinary git, with an identity and without the machine's settings."""
@@ -120,3 +128,9 @@ def make_index(folder: Path, archives: list[Path], *, hashes: bool = True) -> st
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
     return (folder / "simple").as_uri()
+
+
+def use_index(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Make ``url`` the only index."""
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", url)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -293,11 +292,3 @@ def test_git_missing_is_said_and_plain_folders_do_without(
     assert error.what == "git"
     assert "not installed" in error.why
     assert contents(opened(tmp_path / "plain")) == {"a.py": b"a"}
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_repository_of_another_owner_is_read(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", {"a.py": "a"})
-    subprocess.run(["chown", "-R", "65534:65534", str(repo)], check=True)
-    for view in ("@main", ":index", ""):
-        assert contents(opened(f"{repo}{view}")) == {"a.py": b"a"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,11 @@ def test_tree_entries_that_would_leave_the_tree_are_skipped(tmp_path: Path) -> N
     snapshot = opened(f"{repo}@{commit}")
     assert snapshot.paths() == ("ok.py",)
     assert [item.path for item in snapshot.skipped] == [".."]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_of_another_owner_is_read(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.py": "a"})
+    subprocess.run(["chown", "-R", "65534:65534", str(repo)], check=True)
+    for view in ("@main", ":index", ""):
+        assert contents(opened(f"{repo}{view}")) == {"a.py": b"a"}
