@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -107,20 +108,27 @@ def _run(session: Session, screen: Screen, state: ReviewState | None) -> ReviewS
     from agent.graph import config_for, open_graph, run_graph
     from agent.workbench import Workbench
 
-    os.chdir(session.record.request["cwd"])
+    request = session.record.request
+    os.chdir(request["cwd"])
     with shown(screen.quiet) as progress:
         bench = Workbench(session.store, progress)
-        with open_graph(session.checkpoints, bench) as graph:
-            if state is None:
-                before = graph.get_state(config_for(session.thread))
-                reached = cast(ReviewState, before.values)
-                if not reached:
-                    state = {"request": session.record.request}
-                elif not before.next:
-                    return reached
-                else:
-                    _same_sources(bench, reached)
-            return run_graph(graph, session.thread, state)
+        if session.record.status not in (FINISHED, BLOCKED):
+            bench.read_ahead(request)
+        try:
+            with open_graph(session.checkpoints, bench) as graph:
+                if state is None:
+                    before = graph.get_state(config_for(session.thread))
+                    reached = cast(ReviewState, before.values)
+                    if reached and not before.next:
+                        return reached
+                    if reached:
+                        _same_sources(bench, reached)
+                    else:
+                        state = {"request": request}
+                return run_graph(graph, session.thread, state)
+        except BaseException:
+            bench.abandon()
+            raise
 
 
 def _same_sources(bench: Workbench, reached: ReviewState) -> None:
@@ -174,6 +182,7 @@ def _ending(session: Session, screen: Screen, ended: list[Exit]) -> Iterator[Non
     try:
         yield
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would cut the message off
         _mark(session, INTERRUPTED)
         screen.interrupted(name)
         ended[0] = Exit.INTERRUPTED

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
+import threading
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.state import ROLES, ReviewState, Role
+from agent.errors import Stop
+from agent.state import ROLES, Request, ReviewState, Role
 from agent.store import Store
+from agent.subject import settle
 from tools.profiles import Profile, load_profile
 from tools.sources.redact import redacted
 from tools.sources.snapshot import Snapshot, SourceError
 
 if TYPE_CHECKING:
-    from tools.review import Trees
-
     from agent.progress import Progress
+    from tools.review import Trees
 
 
 class SourceChanged(SourceError):
@@ -34,8 +39,23 @@ class Workbench:
 
     def __init__(self, store: Store, progress: Progress) -> None:
         self.store, self.progress = store, progress
-        self._snapshots: dict[Role, Snapshot] = {}
-        self._trees: Trees | None = None
+        self._snapshots: dict[Role, Snapshot | SourceError] = {}
+        self._trees: Trees | SourceError | None = None
+        self._ahead: threading.Thread | None = None
+        self._fault: Exception | None = None
+
+    def read_ahead(self, request: Request) -> None:
+        """Begins to read what ``request`` will need, while the caller imports the graph's library.
+
+        Steps find what was read, errors included; nothing is decided here.
+        """
+        self._ahead = threading.Thread(target=self._read_ahead, args=(request,), daemon=True)
+        self._ahead.start()
+
+    def abandon(self) -> None:
+        """Ends the processes that still read, so that the command ends at once."""
+        for child in multiprocessing.active_children():
+            child.terminate()
 
     def profile(self, state: ReviewState) -> Profile:
         """The settled profile."""
@@ -54,18 +74,22 @@ class Workbench:
 
     def snapshot(self, state: ReviewState, role: Role) -> Snapshot:
         """The source of ``role``. Raises SourceError, and SourceChanged when it is not what was recorded."""
+        self._join()
         if role not in self._snapshots:
             self._snapshots[role] = self._open(state, role)
-        return self._snapshots[role]
+        snapshot = self._snapshots[role]
+        if isinstance(snapshot, SourceError):
+            raise snapshot
+        self._hold(state, role, snapshot)
+        return snapshot
 
     def trees(self, state: ReviewState) -> Trees:
         """All three sources, parsed."""
-        from tools.review import load_trees
-
+        self._join()
         if self._trees is None:
-            plugin, base, target = (self.snapshot(state, role) for role in ROLES)
-            profile, cache = self.profile(state), self.cache(state)
-            self._trees = load_trees(plugin, base, target, profile, cache, self.progress)
+            self._trees = self._load(state, [self.snapshot(state, role) for role in ROLES])
+        if isinstance(self._trees, SourceError):
+            raise self._trees
         return self._trees
 
     def verify(self, state: ReviewState) -> None:
@@ -74,15 +98,15 @@ class Workbench:
             if role in state.get("identities", {}):
                 self.snapshot(state, role)
 
-    def recheck(self, state: ReviewState) -> list[SourceChanged]:
+    def recheck(self, state: ReviewState) -> list[SourceError]:
         """Looks at the sources that can change under a running review once more."""
-        changed = []
+        changed: list[SourceError] = []
         for role in ROLES:
             recorded = state.get("identities", {}).get(role)
             if recorded and recorded["kind"] in ("worktree", "index", "folder", "installed"):
                 try:
-                    self._open(state, role)
-                except SourceChanged as error:
+                    self._hold(state, role, self._open(state, role))
+                except SourceError as error:
                     changed.append(error)
         return changed
 
@@ -92,7 +116,7 @@ class Workbench:
         request = state["request"]
         spec = self.spec(state, role)
         os.chdir(request["cwd"])
-        snapshot = open_source(
+        return open_source(
             spec,
             role=role,
             profile=self.profile(state),
@@ -101,7 +125,48 @@ class Workbench:
             offline=request["offline"],
             progress=self.progress,
         )
+
+    def _load(self, state: ReviewState, snapshots: list[Snapshot]) -> Trees:
+        from tools.review import load_trees
+
+        plugin, base, target = snapshots
+        return load_trees(plugin, base, target, self.profile(state), self.cache(state), self.progress)
+
+    def _hold(self, state: ReviewState, role: Role, snapshot: Snapshot) -> None:
         recorded = state.get("identities", {}).get(role)
         if recorded and recorded["digest"] != snapshot.identity.digest:
-            raise SourceChanged(role, redacted(spec))
-        return snapshot
+            raise SourceChanged(role, redacted(self.spec(state, role)))
+
+    def _join(self) -> None:
+        if self._ahead is not None:
+            self._ahead.join()
+            self._ahead = None
+        if self._fault is not None:
+            raise self._fault
+
+    def _read_ahead(self, request: Request) -> None:
+        # Ctrl-C reaches every process of the terminal. Those started here inherit the mask, and end when this
+        # process tells them to, instead of each with a traceback of its own. The tracker of multiprocessing
+        # lifts the mask when it starts, so it starts first.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            spec, profile = settle(request["plugin"] or None, request["profile"], Path(request["cwd"]))
+            state: ReviewState = {"request": request, "plugin": spec, "profile": profile.name}
+            opened = []
+            for role in ROLES:
+                try:
+                    opened.append(self._open(state, role))
+                except SourceError as error:
+                    self._snapshots[role] = error
+                else:
+                    self._snapshots[role] = opened[-1]
+            if len(opened) == len(ROLES):
+                try:
+                    self._trees = self._load(state, opened)
+                except SourceError as error:
+                    self._trees = error
+        except Stop:
+            return  # the first step meets the same and says it
+        except Exception as error:  # noqa: BLE001 - the border of a thread: raised again where the result is used
+            self._fault = error

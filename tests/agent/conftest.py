@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from agent.cli import app
+from agent.commands import app
 from tests.agent import fake_review
 
 REPO = Path(__file__).parents[2]

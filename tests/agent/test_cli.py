@@ -214,7 +214,7 @@ def test_checks_sessions_schema_version(place: Place) -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from agent.cli import app\n"
+        "from agent.commands import app\n"
         "try: app(['review', '--help'])\n"
         "except SystemExit: pass\n"
         "print([m for m in sys.modules if m.split('.')[0] in"

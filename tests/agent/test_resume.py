@@ -29,6 +29,7 @@ def hang(place: Place, where: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 60
     while not mark.exists():
@@ -67,7 +68,7 @@ def test_resumed_after_a_kill(place: Place, where: str) -> None:
 @pytest.mark.parametrize("where", ["scope:before", "preflight:after", "check:before", "report:before"])
 def test_interrupted(place: Place, where: str) -> None:
     child = hang(place, where)
-    child.send_signal(signal.SIGINT)
+    os.killpg(child.pid, signal.SIGINT)
     _, errors = child.communicate(timeout=20)
     name = place.sessions()[0].name
     assert child.returncode == 130, errors
@@ -81,7 +82,7 @@ def test_interrupted_before_a_session(place: Place) -> None:
         [
             sys.executable,
             "-c",
-            "import agent.cli as c, os, signal\n"
+            "import agent.commands as c, os, signal\n"
             "import agent.settings as s\n"
             "s.load_settings = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
             "c.app(['review'])",
