@@ -200,6 +200,7 @@ class Context:
         cause: str = "",
         silent: bool = False,
         attribution: Attribution = Attribution.REGRESSION,
+        blast_radius: tuple[str, ...] = (),
     ) -> Finding:
         """A finding in plugin ``module``; ``key`` tells findings of one check in one symbol apart.
 
@@ -227,6 +228,7 @@ class Context:
             level=level,
             cause=cause,
             silent=silent,
+            blast_radius=blast_radius,
         )
 
     def unresolved(

@@ -92,14 +92,11 @@ def _numbered(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _without_echoes(findings: list[Finding]) -> list[Finding]:
-    """One fault, one finding: of two with the same cause on the same line, the worse stays."""
+    """One fault, one finding: where several checks give one line the same cause, the worst report stays."""
     best: dict[tuple[str, int, str], Finding] = {}
-    for finding in findings:
-        key = (finding.path, finding.line, finding.cause or finding.id)
-        kept = best.get(key)
-        if kept is None or finding.sort_key < kept.sort_key:
-            best[key] = finding
-    return list(best.values())
+    for finding in sorted(findings, key=lambda f: (f.severity.rank, f.certainty.rank, f.check, f.id)):
+        best.setdefault((finding.path, finding.line, finding.cause or finding.id), finding)
+    return [f for f in findings if f.check == best[(f.path, f.line, f.cause or f.id)].check]
 
 
 def _related(findings: list[Finding]) -> list[Finding]:

@@ -24,7 +24,7 @@ from tools.code.records import (
     SelfWrite,
 )
 
-EXTRACTOR_VERSION = 1
+EXTRACTOR_VERSION = 3
 """Part of the cache key: raise it whenever the records of the same file would come out differently."""
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -229,10 +229,10 @@ class _Extractor:
                 self.exports += _strings(stmt.value)
             elif isinstance(stmt.target, ast.Attribute):
                 self._expr(stmt.target.value, scope, owner)
-                self.attr_stores.add(stmt.target.attr)
                 if owner is not None:
                     owner.read(stmt.target)
-                    owner.write(stmt.target, stmt.lineno, True, "")
+                if owner is None or not owner.write(stmt.target, stmt.lineno, True, ""):
+                    self.attr_stores.add(stmt.target.attr)
             else:
                 self._expr(stmt.target, scope, owner)
         elif kind is ast.Return:
@@ -303,10 +303,10 @@ class _Extractor:
                 if target.id == "__all__" and isinstance(stmt, ast.Assign):
                     self.exports = _strings(stmt.value)
         elif isinstance(target, ast.Attribute):
-            self.attr_stores.add(target.attr)
             self._expr(target.value, scope, owner)
-            if owner is not None:
-                owner.write(target, target.lineno, bool(guard), self._hint(stmt, owner))
+            hint = self._hint(stmt, owner) if owner is not None else ""
+            if owner is None or not owner.write(target, target.lineno, bool(guard), hint):
+                self.attr_stores.add(target.attr)
         else:
             if (
                 module_level
@@ -522,6 +522,9 @@ class _Extractor:
 
     def _call(self, node: ast.Call, scope: str) -> None:
         callee = dotted(node.func)
+        if callee == "?" and type(node.func) is ast.Subscript:
+            # ``kernel[grid](…)``: how Triton launches; the question mark keeps it from being taken for a name.
+            callee = dotted(node.func.value).removesuffix("?") + "?"
         star = False
         for arg in node.args:
             if type(arg) is ast.Starred:
@@ -562,10 +565,13 @@ class _Frame:
         if type(value) is ast.Name and value.id == self.self_name and node.attr not in self.reads:
             self.reads[node.attr] = node.lineno
 
-    def write(self, node: ast.Attribute, line: int, conditional: bool, hint: str) -> None:
+    def write(self, node: ast.Attribute, line: int, conditional: bool, hint: str) -> bool:
+        """Record a store on self; False when it is a store on something else."""
         value = node.value
-        if self.self_name and type(value) is ast.Name and value.id == self.self_name:
-            self.writes.append(SelfWrite(node.attr, line, conditional, hint))
+        if not self.self_name or type(value) is not ast.Name or value.id != self.self_name:
+            return False
+        self.writes.append(SelfWrite(node.attr, line, conditional, hint))
+        return True
 
 
 def _join(outer: str, inner: str) -> str:

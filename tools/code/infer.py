@@ -80,6 +80,7 @@ class Inference:
     def __init__(self, world: World) -> None:
         self.world = world
         self._scopes: dict[str, list[Scope]] = {}
+        self._single: dict[tuple[str, str], Scope | None] = {}
 
     def scopes(self, module: str) -> list[Scope]:
         """Every function of ``module``, outer ones first, and the module body as the first of all."""
@@ -93,6 +94,33 @@ class Inference:
                 found += self._functions(module, root.body, "", None, found[0])
             self._scopes[module] = found
         return found
+
+    def scope_of(self, module: str, qualname: str) -> Scope | None:
+        """One function of either package, without reading its siblings; None when it is not there."""
+        key = (module, qualname)
+        if key not in self._single:
+            self._single[key] = self._find_scope(module, qualname)
+        return self._single[key]
+
+    def _find_scope(self, module: str, qualname: str) -> Scope | None:
+        tree = self.world.tree(module)
+        if tree is None or module not in tree.modules or tree.modules[module].error:
+            return None
+        scope = Scope(module, "", tree.syntax(module), None, {}, frozenset(), [])
+        body: list[ast.stmt] = scope.node.body
+        cls: Resolution | None = None
+        prefix = ""
+        for part in qualname.split("."):
+            node = _named(body, part)
+            if node is None:
+                return None
+            prefix = f"{prefix}.{part}" if prefix else part
+            body = node.body
+            if isinstance(node, ast.ClassDef):
+                cls = Resolution(Kind.CLASS, module, prefix)
+            else:
+                scope, cls = self._scope(module, prefix, node, cls, scope), None
+        return scope if scope.qualname == qualname else None
 
     def _functions(
         self, module: str, body: list[ast.stmt], prefix: str, cls: Resolution | None, outer: Scope
@@ -350,6 +378,21 @@ def own_nodes(node: FunctionNode | ast.Module) -> list[ast.AST]:
             elif isinstance(value, ast.AST):
                 stack.append(value)
     return out
+
+
+def _named(body: list[ast.stmt], name: str) -> FunctionNode | ast.ClassDef | None:
+    """The last definition of ``name`` in ``body``, also under conditions."""
+    found: FunctionNode | ast.ClassDef | None = None
+    for stmt in body:
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if stmt.name == name:
+                found = stmt
+            continue
+        inner = [s for field in ("body", "orelse", "finalbody") for s in getattr(stmt, field, [])]
+        inner += [s for handler in getattr(stmt, "handlers", []) for s in handler.body]
+        if inner:
+            found = _named(inner, name) or found
+    return found
 
 
 def _single_target(node: ast.AST) -> str | None:

@@ -99,7 +99,10 @@ class SelfWrite(Record, frozen=True, array_like=True, gc=False):
 
 
 class Call(Record, frozen=True, array_like=True, gc=False):
-    """One call site. ``callee`` is dotted text; what is no plain name becomes ``?`` (``?.forward``)."""
+    """One call site. ``callee`` is dotted text; what is no plain name becomes ``?`` (``?.forward``).
+
+    A call of a subscript, ``kernel[grid](…)``, ends in a question mark: ``kernel?``.
+    """
 
     scope: str
     callee: str
@@ -168,7 +171,7 @@ class Module(Record, frozen=True, array_like=True, gc=False):
     dynamic: bool = False
     """Binds names in ways that cannot be read (``globals()[…] =``, ``exec``)."""
     attr_stores: tuple[str, ...] = ()
-    """Attribute names stored on anything, or registered by string (``register_parameter``, ``setattr``)."""
+    """Attribute names stored on anything but self, or by string (``register_parameter``, ``setattr``)."""
     line_count: int = 0
     error: str | None = None
     error_line: int = 1

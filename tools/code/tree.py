@@ -178,8 +178,32 @@ class Tree:
 
     @cached_property
     def attr_stores(self) -> frozenset[str]:
-        """Attribute names that any module stores on anything."""
+        """Attribute names that any module stores on an object other than self."""
         return frozenset(name for record in self.modules.values() for name in record.attr_stores)
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """Every name that something in this tree has as an attribute, however it got there."""
+        names = set(self.attr_stores)
+        for module, record in self.modules.items():
+            names.update(f.qualname.rpartition(".")[2] for f in record.functions)
+            names.update(c.qualname.rpartition(".")[2] for c in record.classes)
+            names.update(a.name for a in record.assigns)
+            names.update(i.bound for i in record.imports)
+            names.update(w.attr for f in record.functions for w in f.self_writes)
+            names.update(a.name for c in record.classes for a in c.assigns)
+            names.update(record.getattr_names or ())
+            names.add(module.rpartition(".")[2])
+        return frozenset(names)
+
+    @cached_property
+    def subclasses(self) -> dict[str, tuple[tuple[str, Class], ...]]:
+        """Last part of a base's name, as written -> (module, class) pairs that have it."""
+        out: dict[str, list[tuple[str, Class]]] = defaultdict(list)
+        for module, cls in self.classes():
+            for base in cls.bases:
+                out[base.partition("[")[0].rpartition(".")[2]].append((module, cls))
+        return {name: tuple(found) for name, found in out.items()}
 
     @cached_property
     def calls_by_name(self) -> dict[str, tuple[tuple[str, Call], ...]]:
