@@ -1,0 +1,1 @@
+"""What the plugin registers, when that happens, and what is lost when a step of the start fails."""
