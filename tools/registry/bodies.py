@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tools.code.extract import CHILD_FIELDS, dotted
 from tools.code.tree import Tree
+from tools.code.world import Kind, Resolution, World
 from tools.registry.importing import imported_strings
 
 _LEAVES = (ast.Lambda, ast.Constant, ast.Name)
@@ -49,6 +50,25 @@ class Bodies:
         if found is None:
             found = self._calls[id(root)] = _calls(root)
         return found
+
+
+def callee(world: World, name: str, module: str, scope: str) -> Resolution | None:
+    """The function of the plugin whose body runs when ``name`` is called."""
+    head, _, rest = name.partition(".")
+    found: Resolution | None
+    if head in ("self", "cls") and rest and "." in scope:
+        owner = Resolution(Kind.CLASS, module, scope.rpartition(".")[0])
+        found = world.class_member(owner, rest)
+    elif "?" in name or head == "super()":
+        return None
+    else:
+        found = world.name(module, scope, name)
+    if found is not None and found.kind is Kind.CLASS and world.tree(found.module) is world.plugin:
+        found = world.own_member(found, "__init__")
+    if found is None or found.kind is not Kind.FUNCTION:
+        return None
+    record = world.function_record(found) if world.tree(found.module) is world.plugin else None
+    return found if record is not None and not record.is_generator else None
 
 
 def _calls(root: ast.AST) -> tuple[Called, ...]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tools.code.extract import dotted
-from tools.code.world import Kind, Resolution, World
-from tools.registry.bodies import Bodies
-from tools.registry.importing import absolute, loop_imports
+from tools.code.world import Resolution, World
+from tools.registry.bodies import Bodies, callee
+from tools.registry.importing import absolute, first_binding, loop_imports
 from tools.registry.trace import Executed, Fault, Raised, Resolved, Site, Step, catches
 
 _DEPTH = 60
@@ -298,25 +298,7 @@ class Execution:
     def _called(self, name: str, line: int, module: str, scope: str) -> None:
         key = (module, scope, name)
         if key not in self._resolved:
-            self._resolved[key] = self._function(name, module, scope)
+            self._resolved[key] = callee(self.world, name, module, scope)
         found = self._resolved[key]
         if found is not None:
             self.call(found, Step(module, line, f"calls {found.qualname}"))
-
-    def _function(self, name: str, module: str, scope: str) -> Resolution | None:
-        """The function of the plugin whose body runs when ``name`` is called."""
-        head, _, rest = name.partition(".")
-        found: Resolution | None
-        if head in ("self", "cls") and rest and "." in scope:
-            owner = Resolution(Kind.CLASS, module, scope.rpartition(".")[0])
-            found = self.world.class_member(owner, rest)
-        elif "?" in name or head == "super()":
-            return None
-        else:
-            found = self.world.name(module, scope, name)
-        if found is not None and found.kind is Kind.CLASS and self.world.tree(found.module) is self.plugin:
-            found = self.world.own_member(found, "__init__")
-        if found is None or found.kind is not Kind.FUNCTION:
-            return None
-        record = self.world.function_record(found) if self.world.tree(found.module) is self.plugin else None
-        return found if record is not None and not record.is_generator else None
