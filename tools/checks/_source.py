@@ -1,0 +1,214 @@
+"""Syntax of single functions, read from their lines: parsing whole upstream modules would cost seconds."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from tools.code.extract import dotted, parse
+from tools.code.infer import FunctionNode
+from tools.code.records import Function
+from tools.code.tree import Tree
+
+_NODES: WeakKeyDictionary[Tree, dict[tuple[str, int], FunctionNode | None]] = WeakKeyDictionary()
+
+
+def function_node(tree: Tree, module: str, function: Function) -> FunctionNode | None:
+    """The syntax of ``function`` with the line numbers of its file; None for what does not parse alone."""
+    known = _NODES.setdefault(tree, {})
+    key = (module, function.line)
+    if key not in known:
+        known[key] = _parse(tree, module, function)
+    return known[key]
+
+
+def _parse(tree: Tree, module: str, function: Function) -> FunctionNode | None:
+    lines = tree.lines(module)[function.first_line - 1 : function.end_line]
+    # Below an ``if`` a method parses with the indentation it has.
+    indented = bool(lines) and lines[0][:1].isspace()
+    before = "\n" * (function.first_line - 2) if function.first_line > 1 else ""
+    text = before + ("if 1:\n" if indented else "\n" * (function.first_line > 1)) + "\n".join(lines)
+    try:
+        root = parse(text.encode("utf-8", "replace"))
+    except (SyntaxError, ValueError):
+        return None
+    body: list[ast.stmt] = root.body
+    if body and isinstance(body[0], ast.If):
+        body = body[0].body
+    found = body[0] if body else None
+    return found if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef) else None
+
+
+_EFFECTS: WeakKeyDictionary[FunctionNode, list[ast.AST]] = WeakKeyDictionary()
+_KINDS = (ast.Call, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.withitem)
+
+
+def effects(node: FunctionNode) -> list[ast.AST]:
+    """Calls and bindings anywhere in a function, inner ones included."""
+    found = _EFFECTS.get(node)
+    if found is None:
+        found = _EFFECTS[node] = [child for child in ast.walk(node) if isinstance(child, _KINDS)]
+    return found
+
+
+def self_name(node: FunctionNode) -> str:
+    """The receiver of a method; '' for static methods."""
+    if any(dotted(d) == "staticmethod" for d in node.decorator_list):
+        return ""
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    return arguments[0].arg if arguments else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One condition that must hold (``wanted`` True) or fail for code to run."""
+
+    test: ast.expr
+    wanted: bool
+    soft: bool = False
+    """Left behind by an ``if`` that handles a special case and leaves: code after it is the usual path."""
+
+
+Guards = tuple[Guard, ...]
+
+
+def guarded_nodes(node: FunctionNode) -> Iterator[tuple[ast.AST, Guards]]:
+    """Every node of a function with the conditions under which it runs.
+
+    Conditions are those of enclosing ``if``, conditional expressions and short circuits, and of earlier
+    ``if`` statements that leave the function. Loops over something count as a condition of their own.
+    Bodies of inner functions and ``except`` handlers are left out.
+    """
+    yield from _block(node.body, ())
+
+
+def _block(body: list[ast.stmt], guards: Guards) -> Iterator[tuple[ast.AST, Guards]]:
+    for stmt in body:
+        yield from _statement(stmt, guards)
+        if isinstance(stmt, ast.If):
+            if leaves(stmt.body) and not leaves(stmt.orelse):
+                guards = (*guards, Guard(stmt.test, False, soft=_special(stmt)))
+            elif leaves(stmt.orelse) and not leaves(stmt.body):
+                guards = (*guards, Guard(stmt.test, True))
+
+
+def _statement(stmt: ast.stmt, guards: Guards) -> Iterator[tuple[ast.AST, Guards]]:
+    yield stmt, guards
+    if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    if isinstance(stmt, ast.If):
+        yield from _expression(stmt.test, guards)
+        yield from _block(stmt.body, (*guards, Guard(stmt.test, True)))
+        yield from _block(stmt.orelse, (*guards, Guard(stmt.test, False)))
+    elif isinstance(stmt, ast.While):
+        yield from _expression(stmt.test, guards)
+        yield from _block(stmt.body, (*guards, Guard(stmt.test, True)))
+    elif isinstance(stmt, ast.For | ast.AsyncFor):
+        yield from _expression(stmt.iter, guards)
+        yield from _expression(stmt.target, guards)
+        yield from _block(stmt.body, (*guards, Guard(stmt.iter, True)))
+    elif isinstance(stmt, ast.With | ast.AsyncWith):
+        for item in stmt.items:
+            yield from _expression(item.context_expr, guards)
+            if item.optional_vars is not None:
+                yield from _expression(item.optional_vars, guards)
+        yield from _block(stmt.body, guards)
+    elif isinstance(stmt, ast.Try):
+        yield from _block(stmt.body, guards)
+        yield from _block(stmt.orelse, guards)
+        yield from _block(stmt.finalbody, guards)
+    elif isinstance(stmt, ast.Match):
+        yield from _expression(stmt.subject, guards)
+        for case in stmt.cases:
+            yield from _block(case.body, (*guards, Guard(stmt.subject, True)))
+    else:
+        for child in ast.iter_child_nodes(stmt):
+            yield from _expression(child, guards)
+
+
+def _expression(node: ast.AST, guards: Guards) -> Iterator[tuple[ast.AST, Guards]]:
+    yield node, guards
+    if isinstance(node, ast.Lambda):
+        return
+    if isinstance(node, ast.IfExp):
+        yield from _expression(node.test, guards)
+        yield from _expression(node.body, (*guards, Guard(node.test, True)))
+        yield from _expression(node.orelse, (*guards, Guard(node.test, False)))
+    elif isinstance(node, ast.BoolOp):
+        wanted = isinstance(node.op, ast.And)
+        for value in node.values:
+            yield from _expression(value, guards)
+            guards = (*guards, Guard(value, wanted))
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _expression(child, guards)
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """True when a block always ends its function, or its turn of a loop."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(last, ast.If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, ast.With) and leaves(last.body)
+
+
+def _special(stmt: ast.If) -> bool:
+    """``if special: return …`` as opposed to ``if not wanted: return``; a raise is no path at all."""
+    if isinstance(stmt.body[-1], ast.Raise):
+        return True
+    test = stmt.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return False
+    is_none = isinstance(test, ast.Compare) and any(isinstance(op, ast.Is) for op in test.ops)
+    return not is_none
+
+
+IN_TREE = frozenset({"is_cuda", "is_rocm", "is_xpu", "is_cpu", "is_tpu", "is_hpu", "is_neuron", "is_zen_cpu"})
+"""Platform predicates that an out-of-tree platform answers with False unless it overrides them."""
+
+
+def truth(
+    node: ast.expr, known: dict[str, object], receiver: str, false_hooks: frozenset[str]
+) -> bool | None:
+    """What a condition comes to, where attributes of the receiver have ``known`` constants; None if unknown.
+
+    ``false_hooks`` are the predicates of ``current_platform`` that are False on the plugin's platform.
+    """
+    if isinstance(node, ast.Constant):
+        return bool(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        value = truth(node.operand, known, receiver, false_hooks)
+        return None if value is None else not value
+    if isinstance(node, ast.BoolOp):
+        values = [truth(v, known, receiver, false_hooks) for v in node.values]
+        decisive = isinstance(node.op, ast.Or)
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in false_hooks:
+        return False if dotted(node.func.value).rpartition(".")[2] == "current_platform" else None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == receiver:
+        return bool(known[node.attr]) if node.attr in known else None
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+        left, right = node.left, node.comparators[0]
+        if (
+            isinstance(right, ast.Constant)
+            and right.value is None
+            and isinstance(left, ast.Attribute)
+            and isinstance(left.value, ast.Name)
+            and left.value.id == receiver
+            and left.attr in known
+        ):
+            return (known[left.attr] is None) is isinstance(node.ops[0], ast.Is)
+    return None
+
+
+def dead(guards: Guards, known: dict[str, object], receiver: str, false_hooks: frozenset[str]) -> bool:
+    """True when one of the conditions certainly does not hold."""
+    return any(truth(g.test, known, receiver, false_hooks) is (not g.wanted) for g in guards)
