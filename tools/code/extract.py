@@ -523,7 +523,7 @@ class _Extractor:
     def _call(self, node: ast.Call, scope: str) -> None:
         callee = dotted(node.func)
         if callee == "?" and type(node.func) is ast.Subscript:
-            # ``kernel[grid](…)``: how Triton launches; the question mark keeps it from being taken for a name.
+            # ``kernel[grid](…)``: how Triton launches; the mark keeps it from being taken for a name.
             callee = dotted(node.func.value).removesuffix("?") + "?"
         star = False
         for arg in node.args:

@@ -12,7 +12,7 @@ _VERSION_IS = re.compile(r"(?P<negated>not\s+)?\w*version_is\(\s*[\"'](?P<versio
 
 
 def version_conditions(guard: str) -> Iterator[tuple[bool, str]]:
-    """(wanted, version) for each enclosing version test: the code runs when 'is version' equals ``wanted``."""
+    """(wanted, version) of each enclosing version test: the code runs when 'is version' is ``wanted``."""
     for part in guard.split(";"):
         kind, _, test = part.partition(":")
         if kind not in ("if", "else"):

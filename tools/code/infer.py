@@ -7,16 +7,16 @@ unknown. What is answered is meant to be right, since calls and attribute reads 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
-from tools.code.extract import CHILD_FIELDS, dotted
 from tools.code.records import Function
+from tools.code.shapes import FunctionNode, Shape, shape_of, shapes_of
 from tools.code.signature import is_property
 from tools.code.world import Kind, Resolution, World
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _DEPTH = 12
 
 
@@ -42,19 +42,48 @@ class Type:
     """Instances: constructed here, so no subclass is meant."""
 
 
+class Names(Mapping[str, "Type | None"]):
+    """What a function's names are, worked out when asked for. None: bound, but to something unknown."""
+
+    def __init__(self, outer: Names | None, fixed: dict[str, Type | None], bound: frozenset[str]) -> None:
+        self._outer, self._fixed, self._bound = outer, fixed, bound
+        self.pending: dict[str, Callable[[], Type | None]] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fixed or name in self._bound or (self._outer is not None and name in self._outer)
+
+    def __getitem__(self, name: str) -> Type | None:
+        if name in self._fixed:
+            return self._fixed[name]
+        if name in self._bound:
+            self._fixed[name] = None  # what refers to itself is unknown
+            if name in self.pending:
+                self._fixed[name] = self.pending.pop(name)()
+            return self._fixed[name]
+        if self._outer is not None:
+            return self._outer[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._fixed.keys() | self._bound | set(self._outer or ())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @dataclass(slots=True)
 class Scope:
-    """One function of the plugin (or the module body) with what its names are known to be."""
+    """One function (or the module body) with what its names are known to be."""
 
     module: str
     qualname: str
     node: FunctionNode | ast.Module
     cls: Resolution | None
-    names: dict[str, Type | None]
-    """None: bound, but to something unknown."""
+    """The class whose body holds the function directly."""
+    names: Names
     narrowed: frozenset[str]
     nodes: list[ast.AST]
-    """As :func:`own_nodes` gives them."""
+    """As :func:`tools.code.shapes.own_nodes` gives them."""
 
 
 def annotation_names(text: str) -> list[str]:
@@ -86,81 +115,51 @@ class Inference:
         """Every function of ``module``, outer ones first, and the module body as the first of all."""
         found = self._scopes.get(module)
         if found is None:
-            tree = self.world.plugin
-            found = []
-            if not tree.modules[module].error:
-                root = tree.syntax(module)
-                found = [Scope(module, "", root, None, {}, frozenset(), own_nodes(root))]
-                found += self._functions(module, root.body, "", None, found[0])
-            self._scopes[module] = found
+            made: dict[Shape | None, Scope] = {}
+            for shape in shapes_of(self.world.plugin, module):
+                made[shape] = self._scope(module, shape, made.get(shape.outer) if shape.outer else None)
+            found = self._scopes[module] = list(made.values())
         return found
 
     def scope_of(self, module: str, qualname: str) -> Scope | None:
         """One function of either package, without reading its siblings; None when it is not there."""
         key = (module, qualname)
         if key not in self._single:
-            self._single[key] = self._find_scope(module, qualname)
+            tree = self.world.tree(module)
+            shape = shape_of(tree, module, qualname) if tree is not None else None
+            self._single[key] = self._nested(module, shape) if shape is not None else None
         return self._single[key]
 
-    def _find_scope(self, module: str, qualname: str) -> Scope | None:
-        tree = self.world.tree(module)
-        if tree is None or module not in tree.modules or tree.modules[module].error:
-            return None
-        scope = Scope(module, "", tree.syntax(module), None, {}, frozenset(), [])
-        body: list[ast.stmt] = scope.node.body
-        cls: Resolution | None = None
-        prefix = ""
-        for part in qualname.split("."):
-            node = _named(body, part)
-            if node is None:
-                return None
-            prefix = f"{prefix}.{part}" if prefix else part
-            body = node.body
-            if isinstance(node, ast.ClassDef):
-                cls = Resolution(Kind.CLASS, module, prefix)
-            else:
-                scope, cls = self._scope(module, prefix, node, cls, scope), None
-        return scope if scope.qualname == qualname else None
+    def _nested(self, module: str, shape: Shape) -> Scope:
+        outer = self._nested(module, shape.outer) if shape.outer is not None else None
+        return self._scope(module, shape, outer)
 
-    def _functions(
-        self, module: str, body: list[ast.stmt], prefix: str, cls: Resolution | None, outer: Scope
-    ) -> Iterator[Scope]:
-        for stmt in body:
-            if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef):
-                qualname = f"{prefix}.{stmt.name}" if prefix else stmt.name
-                scope = self._scope(module, qualname, stmt, cls, outer)
-                yield scope
-                yield from self._functions(module, stmt.body, qualname, None, scope)
-            elif isinstance(stmt, ast.ClassDef):
-                qualname = f"{prefix}.{stmt.name}" if prefix else stmt.name
-                inner = Resolution(Kind.CLASS, module, qualname)
-                yield from self._functions(module, stmt.body, qualname, inner, outer)
-            else:
-                for field in ("body", "orelse", "finalbody"):
-                    yield from self._functions(module, getattr(stmt, field, []), prefix, cls, outer)
-                for handler in getattr(stmt, "handlers", []):
-                    yield from self._functions(module, handler.body, prefix, cls, outer)
-
-    def _scope(
-        self, module: str, qualname: str, node: FunctionNode, cls: Resolution | None, outer: Scope
-    ) -> Scope:
-        names: dict[str, Type | None] = {}
-        if outer.qualname:
-            names.update(outer.names)
-        decorators = {dotted(d) for d in node.decorator_list}
-        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        for index, argument in enumerate(arguments):
-            names[argument.arg] = self._annotated(module, qualname, argument.annotation)
-            if index == 0 and cls is not None and "staticmethod" not in decorators:
-                form = Form.CLASS if "classmethod" in decorators else Form.INSTANCE
-                names[argument.arg] = Type(form, cls)
-        for extra in (node.args.vararg, node.args.kwarg):
-            if extra is not None:
-                names[extra.arg] = None
-        nodes = own_nodes(node)
-        narrowed = _narrowed(nodes) | (outer.narrowed if outer.qualname else set())
-        scope = Scope(module, qualname, node, cls, names, frozenset(narrowed), nodes)
-        self._bind_locals(scope)
+    def _scope(self, module: str, shape: Shape, outer: Scope | None) -> Scope:
+        cls = Resolution(Kind.CLASS, module, shape.owner) if shape.owner is not None else None
+        fixed: dict[str, Type | None] = {}
+        parameters: dict[str, ast.expr | None] = {}
+        if not isinstance(shape.node, ast.Module):
+            args = shape.node.args
+            ordinary = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+            parameters = {a.arg: a.annotation for a in ordinary}
+            fixed = {a.arg: None for a in (args.vararg, args.kwarg) if a is not None}
+            if ordinary and cls is not None and "staticmethod" not in shape.decorators:
+                form = Form.CLASS if "classmethod" in shape.decorators else Form.INSTANCE
+                fixed[ordinary[0].arg] = Type(form, cls)
+        # A parameter that is assigned to, or a name of an outer function bound again, is unknown.
+        taken = {n for n in shape.bound if n in parameters or (outer is not None and n in outer.names)}
+        fixed.update(dict.fromkeys(taken))
+        names = Names(outer.names if outer else None, fixed, shape.bound | parameters.keys())
+        scope = Scope(module, shape.qualname, shape.node, cls, names, shape.narrowed, shape.nodes)
+        for name, annotation in parameters.items():
+            if name not in fixed:
+                names.pending[name] = partial(self._annotated, module, shape.qualname, annotation)
+        for name, value in shape.assigned.items():
+            if name not in fixed:
+                names.pending[name] = partial(self.of, value, scope)
+        for name, annotation in shape.annotated.items():
+            if name not in fixed:
+                names.pending[name] = partial(self._annotated, module, shape.qualname, annotation)
         return scope
 
     def _annotated(self, module: str, scope: str, annotation: ast.expr | None) -> Type | None:
@@ -188,34 +187,6 @@ class Inference:
             if imported.name not in ("", ".", "*"):
                 return self.world.member(source, imported.name)
         return None
-
-    def _bind_locals(self, scope: Scope) -> None:
-        # None is a type of its own here: bound to something unknown.
-        bound: dict[str, list[Type | None]] = {}
-        parameters = set(scope.names)
-        for child in scope.nodes:
-            if (
-                isinstance(child, ast.Assign)
-                and len(child.targets) == 1
-                and isinstance(child.targets[0], ast.Name)
-            ):
-                bound.setdefault(child.targets[0].id, []).append(None)
-            elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
-                bound.setdefault(child.id, []).append(None)
-            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                bound.setdefault(child.name, []).append(None)
-        for child in scope.nodes:
-            if isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
-                bound[child.target.id] = [self._annotated(scope.module, scope.qualname, child.annotation)]
-                continue
-            name = _single_target(child)
-            # Counted twice when bound once: as the statement, and as the name in it.
-            if name is not None and len(bound[name]) == 2 and name not in parameters:
-                assert isinstance(child, ast.Assign)
-                scope.names[name] = None
-                bound[name] = [self.of(child.value, scope)]
-        for name, types in bound.items():
-            scope.names[name] = types[0] if len(types) == 1 and name not in parameters else None
 
     # ---- expressions ----
 
@@ -352,66 +323,3 @@ class Inference:
         if not function.returns or function.is_generator:
             return None
         return self.annotation(module, function.qualname, function.returns)
-
-
-def own_nodes(node: FunctionNode | ast.Module) -> list[ast.AST]:
-    """Nodes of one function or module body in source order, without those of functions inside it.
-
-    Class bodies inside a module body belong to it; decorators and defaults of inner functions do too.
-    """
-    out: list[ast.AST] = []
-    stack: list[ast.AST] = list(reversed(node.body))
-    is_module = isinstance(node, ast.Module)
-    while stack:
-        child = stack.pop()
-        out.append(child)
-        kind = type(child)
-        if kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
-            stack.extend(reversed(child.decorator_list))  # type: ignore[attr-defined]
-            continue
-        if kind is ast.Lambda or (kind is ast.ClassDef and not is_module):
-            continue
-        for field in reversed(CHILD_FIELDS[kind]):
-            value = getattr(child, field, None)
-            if type(value) is list:
-                stack.extend([item for item in reversed(value) if isinstance(item, ast.AST)])
-            elif isinstance(value, ast.AST):
-                stack.append(value)
-    return out
-
-
-def _named(body: list[ast.stmt], name: str) -> FunctionNode | ast.ClassDef | None:
-    """The last definition of ``name`` in ``body``, also under conditions."""
-    found: FunctionNode | ast.ClassDef | None = None
-    for stmt in body:
-        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if stmt.name == name:
-                found = stmt
-            continue
-        inner = [s for field in ("body", "orelse", "finalbody") for s in getattr(stmt, field, [])]
-        inner += [s for handler in getattr(stmt, "handlers", []) for s in handler.body]
-        if inner:
-            found = _named(inner, name) or found
-    return found
-
-
-def _single_target(node: ast.AST) -> str | None:
-    """``x`` of ``x = …``."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return None
-
-
-def _narrowed(nodes: list[ast.AST]) -> set[str]:
-    """Names a function tests with ``isinstance``, ``hasattr`` and the like."""
-    out = set()
-    for child in nodes:
-        if (
-            type(child) is ast.Call
-            and isinstance(child.func, ast.Name)
-            and child.func.id in ("isinstance", "hasattr", "issubclass", "type", "getattr", "cast")
-            and child.args
-            and isinstance(child.args[0], ast.Name)
-        ):
-            out.add(child.args[0].id)
-    return out

@@ -87,6 +87,8 @@ class Tree:
         self._asts: dict[str, ast.Module] = {}
         self._lines: dict[str, list[str]] = {}
         self._lock = threading.Lock()
+        self.derived: dict[tuple[str, str, str], object] = {}
+        """What other modules work out about single files, once: (what, module, detail) -> result."""
 
     def _module_of(self, path: str) -> str | None:
         start = f"{self.prefix}{self.package.replace('.', '/')}/"
