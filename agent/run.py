@@ -26,6 +26,7 @@ from agent.sessions import (
     load_session,
 )
 from agent.state import Request, ReviewState
+from agent.subject import without_login
 from tools.sources.redact import redacted
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def resume(name: str, screen: Screen) -> Exit:
 def request_of(settings: ReviewSettings, cwd: Path) -> Request:
     """The settings as plain data, without credentials."""
     return {
-        "plugin": redacted(settings.plugin or ""),
-        "base": redacted(settings.base),
-        "target": redacted(settings.target),
+        "plugin": without_login(settings.plugin or ""),
+        "base": without_login(settings.base),
+        "target": without_login(settings.target),
         "out": str(settings.out),
         "format": [item.value for item in settings.format],
         "fail_on": settings.fail_on.value,
@@ -119,7 +120,8 @@ def _run(session: Session, screen: Screen, state: ReviewState | None) -> ReviewS
                 if state is None:
                     before = graph.get_state(config_for(session.thread))
                     reached = cast(ReviewState, before.values)
-                    if reached and not before.next:
+                    # A step whose result was kept just before the process died is a task, but not "next".
+                    if reached and not before.tasks:
                         return reached
                     if reached:
                         _same_sources(bench, reached)

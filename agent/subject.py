@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.errors import wrong_use
 from tools.profiles import Profile, load_profile, profile_names
+from tools.sources.redact import redacted
 
 _NOT_A_PATH = re.compile(r"(?:pypi|installed):|[A-Za-z0-9][A-Za-z0-9._-]*==")
 _SUFFIX = re.compile(r"(?P<path>.+?)(?:@[^@/\\]*(?:/[^@]*)?|:index|:worktree)")
@@ -30,6 +31,11 @@ def plugin_folder(spec: str | None, cwd: Path) -> Path | None:
         if folder.is_dir():
             return folder
     return None
+
+
+def without_login(spec: str) -> str:
+    """``spec`` as it may be kept and shown. Only a URL has a login: ``//`` and ``@`` are good in a path."""
+    return redacted(spec) if "://" in spec else spec
 
 
 def checkout(folder: Path) -> Path | None:

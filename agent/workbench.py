@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from agent.errors import Stop
 from agent.state import ROLES, Request, ReviewState, Role
 from agent.store import Store
-from agent.subject import settle
+from agent.subject import settle, without_login
 from tools.profiles import Profile, load_profile
-from tools.sources.redact import redacted
 from tools.sources.snapshot import Snapshot, SourceError
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class Workbench:
     def _hold(self, state: ReviewState, role: Role, snapshot: Snapshot) -> None:
         recorded = state.get("identities", {}).get(role)
         if recorded and recorded["digest"] != snapshot.identity.digest:
-            raise SourceChanged(role, redacted(self.spec(state, role)))
+            raise SourceChanged(role, without_login(self.spec(state, role)))
 
     def _join(self) -> None:
         if self._ahead is not None:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from agent.state import ROLES, ReviewState
+from agent.subject import without_login
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
 from tools.sources.snapshot import SourceError
@@ -28,7 +29,7 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             failed = failed or error
             continue
         plain = snapshot.identity.model_dump(mode="json")
-        identities[role] = {**plain, "label": redacted(plain["label"])}
+        identities[role] = {**plain, "label": without_login(plain["label"])}
     update: ReviewState = {
         "identities": identities,
         "environment": _environment(),

@@ -9,6 +9,7 @@ from typing import Any
 from agent import tool_version
 from agent.errors import Exit, Stop
 from agent.state import BlockedEntry, ReviewState, Role
+from agent.subject import without_login
 from agent.workbench import Workbench
 from tools.findings import Blocked, Coverage, Identity, Report
 from tools.sources.redact import redacted
@@ -77,7 +78,7 @@ def _identity(state: ReviewState, bench: Workbench, role: Role) -> Identity:
     known = state.get("identities", {}).get(role)
     if known is not None:
         return Identity.model_validate(known)
-    return Identity(kind="unread", label=redacted(bench.spec(state, role)), digest="")
+    return Identity(kind="unread", label=without_login(bench.spec(state, role)), digest="")
 
 
 def _entry(what: str, why: str, remedy: str) -> BlockedEntry:

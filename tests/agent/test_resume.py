@@ -16,6 +16,7 @@ from agent.graph import STEPS
 from tests.agent.conftest import Place, write_tree
 
 POINTS = [f"{step.name}:{when}" for step in STEPS for when in ("before", "after")]
+SAVING = [f"saving:{number}" for number in range(len(STEPS) + 2)]
 
 
 def hang(place: Place, where: str) -> subprocess.Popen[str]:
@@ -52,7 +53,7 @@ def bytes_of(place: Place) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("where", POINTS)
+@pytest.mark.parametrize("where", [*POINTS, *SAVING])
 def test_resumed_after_a_kill(place: Place, where: str) -> None:
     child = hang(place, where)
     child.kill()
