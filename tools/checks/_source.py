@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from tools.code.extract import dotted, parse
-from tools.code.infer import FunctionNode
+from tools.code.shapes import FunctionNode
 from tools.code.records import Function
 from tools.code.tree import Tree
 
@@ -116,7 +116,8 @@ def _statement(stmt: ast.stmt, guards: Guards) -> Iterator[tuple[ast.AST, Guards
                 yield from _expression(item.optional_vars, guards)
         yield from _block(stmt.body, guards)
     elif isinstance(stmt, ast.Try):
-        yield from _block(stmt.body, guards)
+        tried = Guard(ast.Constant("nothing raises"), True)
+        yield from _block(stmt.body, (*guards, tried) if stmt.handlers else guards)
         yield from _block(stmt.orelse, guards)
         yield from _block(stmt.finalbody, guards)
     elif isinstance(stmt, ast.Match):
@@ -144,6 +145,14 @@ def _expression(node: ast.AST, guards: Guards) -> Iterator[tuple[ast.AST, Guards
     else:
         for child in ast.iter_child_nodes(node):
             yield from _expression(child, guards)
+
+
+def constant_returned(node: FunctionNode) -> ast.Constant | None:
+    """The constant a function gives back, where its body is nothing else."""
+    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Constant):
+        return body[0].value
+    return None
 
 
 def leaves(body: list[ast.stmt]) -> bool:

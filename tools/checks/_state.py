@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tools.checks._source import Guards, dead, effects, function_node, guarded_nodes, self_name
 from tools.code.extract import dotted
-from tools.code.infer import FunctionNode
+from tools.code.shapes import FunctionNode
 from tools.code.records import Function
 from tools.code.signature import is_property
 from tools.code.world import Kind, Resolution, World
@@ -50,6 +50,9 @@ UNKNOWN = object()
 
 def find(world: World, cls: Resolution, name: str, after: Resolution | None = None) -> Method | None:
     """The method that ``name`` finds on an instance of ``cls``, behind ``after`` for ``super()``."""
+    if after is not None:
+        # The same class may have been reached by another way than the MRO came.
+        after = next((c for c in world.mro(cls).classes if c.id == after.id), after)
     owner = world.definer(cls, name, after=after)
     if owner is None:
         return None
@@ -85,7 +88,7 @@ def called_method(
             )
             if after is None or after.kind is not Kind.CLASS:
                 return None
-            if after not in world.mro(cls).classes:
+            if not world.is_subclass(cls, after.id):
                 return None
         return find(world, cls, func.attr, after)
     if (
@@ -95,7 +98,7 @@ def called_method(
         and "?" not in dotted(value)
     ):
         base = world.name(method.owner.module, method.function.qualname, dotted(value))
-        if base.kind is Kind.CLASS and base in world.mro(cls).classes:
+        if base.kind is Kind.CLASS and world.is_subclass(cls, base.id):
             return find(world, base, func.attr)
     return None
 
