@@ -13,6 +13,8 @@ from tools.code.reading import Progress, no_collector
 from tools.code.tree import Tree
 from tools.findings import Coverage
 from tools.profiles import Profile
+from tools.registry.inventory import InventoryResult
+from tools.registry.inventory import take_inventory as inventory_of
 from tools.sources.snapshot import Snapshot
 
 
@@ -79,6 +81,12 @@ def run_checks(trees: Trees, progress: Progress | None = None) -> CheckResult:
     """Every check on (plugin, base) and (plugin, target)."""
     with no_collector():
         return run_all(all_checks(), trees.context(), progress)
+
+
+def take_inventory(trees: Trees) -> InventoryResult:
+    """Every registration and patch of the plugin, against target."""
+    with no_collector():
+        return inventory_of(trees.context())
 
 
 def coverage(trees: Trees, result: CheckResult) -> Coverage:

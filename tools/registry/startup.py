@@ -31,6 +31,8 @@ class Startup:
         self.subject = subject
         self.world, self.plugin = subject.world, subject.plugin
         self.entries = entry_points(subject.plugin, subject.profile)
+        self.class_paths: list[str] = []
+        """Class paths that platform entry points return; filled by the first start."""
         self.loader: Loader = read_loader(subject.upstream)
         before = subject.before
         self.bodies: Bodies = startup_of(before).bodies if before is not None else Bodies(subject.plugin)
@@ -152,6 +154,8 @@ class Startup:
             except Raised as raised:
                 return Outcome(entry, "class", raised.fault), []
             classes += platform_classes(self.world, path)
+            if path not in self.class_paths:
+                self.class_paths.append(path)
         run.returned.clear()
         return Outcome(entry, "class", None), classes
 
