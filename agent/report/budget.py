@@ -41,8 +41,8 @@ def fit(blocks: Iterable[str], limit: int) -> tuple[list[str], int]:
 class Plan:
     """The form of each finding, so chosen that the whole stays within a limit.
 
-    Errors come first: each gets its line, and half of the room goes to their consequences. Then every other
-    finding gets its line, and what is left goes to evidence and to the rest, worst first.
+    Half of the room goes to the worst errors with their consequences. Then every other finding gets its
+    line, and what is left goes to evidence and to the rest, worst first.
     """
 
     causes: Sequence[Cause]
@@ -60,19 +60,18 @@ class Plan:
         self._group = group
         self._opened: set[int] = set()
         errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-        self._show(errors, Form.ROW)
         self._show(errors, Form.BRIEF, keep=self.limit // 2)
         self._show(findings, Form.ROW)
-        self._show(errors, Form.BRIEF)
-        self._show(errors, Form.FULL)
-        self._show(findings, Form.BRIEF)
-        self._show(findings, Form.FULL)
+        for chosen in (errors, findings):
+            listed = [finding for finding in chosen if finding.id in self.forms]
+            self._show(listed, Form.BRIEF)
+            self._show(listed, Form.FULL)
 
     def _show(self, findings: Sequence[Finding], form: Form, keep: int = 0) -> None:
         """Raise ``findings`` to ``form``, one after the other, while more than ``keep`` bytes are left."""
         for finding in findings:
             before = self.forms.get(finding.id, Form.NOTHING)
-            if form <= before or (form > Form.ROW and before is Form.NOTHING):
+            if form <= before:
                 continue
             number = self._group[finding.id]
             cost = self._cost(finding, form) - self._cost(finding, before)
