@@ -1,0 +1,103 @@
+"""A copy lacks a method of its original that upstream calls.
+
+Upstream adds a method to a class and calls it from another file. A plugin class that was copied from it, or
+replaces it, without deriving from it has no such method. Where the caller asks with ``hasattr`` first, a
+feature is silently not used; where it does not, the call raises.
+
+Example: the proposer calls ``model.compact_topk_indices()`` on models that have ``set_skip_topk``; the
+plugin's copy of the model gained the one and not the other: AttributeError on the first draft step.
+
+Cannot see: whether the copy is ever what the caller holds, which is why nothing here is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tools.checks._copies import Copy, copies
+from tools.checks._uses import outside_calls
+from tools.checks.base import Context, Result
+from tools.code.records import Call, Function
+from tools.code.world import Kind, Resolution
+from tools.findings import Certainty, Severity
+
+ID = "PLT003"
+TITLE = "Copy without a method that upstream calls on the original"
+SEVERITY = Severity.WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One method the copy does not have."""
+
+    name: str
+    owner: Resolution
+    function: Function
+    calls: tuple[tuple[str, Call], ...]
+
+
+def run(context: Context) -> Iterable[Result]:
+    for pair in copies(context):
+        for lack in _lacks(context, pair):
+            yield _finding(context, pair, lack)
+
+
+def _lacks(context: Context, pair: Copy) -> Iterator[Lack]:
+    world = context.world
+    have = world.instance_attributes(pair.cls)
+    seen: set[str] = set()
+    for owner in world.mro(pair.original).classes:
+        if world.tree(owner.module) is not context.upstream:
+            continue
+        for name, function in (
+            context.upstream.namespace(owner.module).methods.get(owner.qualname, {}).items()
+        ):
+            if name.startswith("__") or name in have or name in seen:
+                continue
+            seen.add(name)
+            calls = tuple(
+                (module, call)
+                for module, call in outside_calls(context.upstream, name)
+                if module != owner.module and not _means_a_module(context, module, call)
+            )
+            if calls:
+                yield Lack(name, owner, function, calls)
+
+
+def _means_a_module(context: Context, module: str, call: Call) -> bool:
+    """``helpers.name()`` where helpers is an imported module or class."""
+    head = call.callee.rpartition(".")[0]
+    if head.split(".")[0] in ("self", "?", "super()", "cls"):
+        return False
+    return context.world.name(module, call.scope, head).kind is not Kind.MISSING
+
+
+def _finding(context: Context, pair: Copy, lack: Lack) -> Result:
+    record = context.world.class_record(pair.cls)
+    assert record is not None
+    where = ", ".join(f"{module}:{call.line}" for module, call in lack.calls[:3])
+    return context.finding(
+        ID,
+        module=pair.cls.module,
+        line=record.line,
+        symbol=pair.cls.qualname,
+        key=lack.name,
+        severity=Severity.WARNING,
+        certainty=Certainty.POSSIBLE,
+        message=(
+            f"{pair.cls.qualname} has no {lack.name}(), which {pair.original.qualname}, its original, has "
+            f"and upstream calls from outside"
+        ),
+        trigger=where,
+        consequence=(
+            f"AttributeError: '{pair.cls.qualname}' object has no attribute '{lack.name}'; behind hasattr, "
+            f"a feature that is never used"
+        ),
+        suggestion=f"Take {lack.name}() over from {lack.owner.module}:{lack.function.line}, or say why not.",
+        evidence=[
+            context.cite_definition(Resolution(Kind.FUNCTION, lack.owner.module, lack.function.qualname)),
+            *(context.cite(context.upstream, module, call.line) for module, call in lack.calls[:3]),
+        ],
+        cause=f"{lack.owner.id}.{lack.name} called from outside",
+    )
