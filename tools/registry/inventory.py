@@ -8,7 +8,7 @@ from tools.code.world import Kind, Resolution
 from tools.compare.patches import Patch, PatchKind
 from tools.findings import Decision, Evidence, Frozen, InventoryRow, short_hash
 from tools.registry.effective import Rivals, rivals
-from tools.registry.entry_points import PLATFORM_GROUP, EntryPoint
+from tools.registry.entry_points import EntryPoint
 from tools.registry.lookups import Lookups, lookups_of
 from tools.registry.outcomes import How
 from tools.registry.platforms import hooks, platform_classes, platform_interface
@@ -81,7 +81,7 @@ class _Inventory:
         out = [self._registration(item) for item in registrations(self.subject)]
         out += [self._patch(patch) for patch in self.subject.patches]
         out += [self._entry(entry) for entry in self.startup.entries]
-        for path in sorted({p for e in self.startup.entries for p in self._class_paths(e)}):
+        for path in self.startup.class_paths:
             for cls in platform_classes(self.world, path):
                 out += self._platform(path, cls)
         return out
@@ -113,7 +113,7 @@ class _Inventory:
         reached = self.startup.reached(module, line)
         if reached.how is How.NEVER:
             return "never: nothing imports the module"
-        guard = f" if {reached.guard}" if reached.guard else ""
+        guard = f" ({reached.guard})" if reached.guard else ""
         return f"{reached.how.value}{guard}: {chain_text(self.subject, reached.chain)}"
 
     def _effective(self, item: Registration, value: str) -> str:
@@ -225,9 +225,6 @@ class _Inventory:
             decision=Decision.RETAIN if found.found else Decision.UPDATE,
             evidence=tuple([cited, definition] if definition else [cited]),
         )
-
-    def _class_paths(self, entry: EntryPoint) -> list[str]:
-        return self.startup.class_paths if entry.kind == PLATFORM_GROUP else []
 
     def _platform(self, path: str, cls: Resolution) -> list[InventoryRow]:
         record = self.world.class_record(cls)

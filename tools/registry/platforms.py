@@ -7,8 +7,8 @@ import ast
 from tools.code.extract import dotted
 from tools.code.world import Kind, Resolution, World
 
-_FIRST = ("pre_register_and_update", "import_kernels", "check_and_update_config")
-"""Hooks that run while the configuration is built, in this order; the others follow."""
+PARENT_ONLY = ("pre_register_and_update", "check_and_update_config", "apply_config_platform_defaults")
+"""Hooks that run where arguments are parsed and the configuration is built, not in workers."""
 
 
 def platform_classes(world: World, path: str) -> list[Resolution]:
@@ -42,7 +42,10 @@ def platform_interface(world: World, cls: Resolution) -> Resolution | None:
 
 
 def hooks(world: World, cls: Resolution) -> list[Resolution]:
-    """Methods of the plugin's platform class that override upstream's interface, in calling order."""
+    """Methods of the plugin's platform class that override upstream's interface.
+
+    Those that run in one process only come last, so that what they alone reach can be told.
+    """
     interface = platform_interface(world, cls)
     if interface is None:
         return []
@@ -54,5 +57,4 @@ def hooks(world: World, cls: Resolution) -> list[Resolution]:
         for name in methods:
             if name not in out and world.class_member(interface, name) is not None:
                 out[name] = Resolution(Kind.FUNCTION, owner.module, f"{owner.qualname}.{name}")
-    order = {name: index for index, name in enumerate(_FIRST)}
-    return [out[name] for name in sorted(out, key=lambda n: order.get(n, len(order)))]
+    return [out[name] for name in sorted(out, key=lambda n: n in PARENT_ONLY)]

@@ -31,8 +31,7 @@ class Startup:
         self.subject = subject
         self.world, self.plugin = subject.world, subject.plugin
         self.entries = entry_points(subject.plugin, subject.profile)
-        self.class_paths: list[str] = []
-        """Class paths that platform entry points return; filled by the first start."""
+        self._class_paths: list[str] = []
         self.loader: Loader = read_loader(subject.upstream)
         before = subject.before
         self.bodies: Bodies = startup_of(before).bodies if before is not None else Bodies(subject.plugin)
@@ -43,6 +42,11 @@ class Startup:
     def clean(self) -> Run:
         """A start in which nothing raises: what the plugin means to do."""
         return self.simulate({}, certain=False)
+
+    @cached_property
+    def class_paths(self) -> tuple[str, ...]:
+        """Class paths that platform entry points return."""
+        return tuple(self._class_paths) if self.clean.outcomes else ()
 
     @cached_property
     def actual(self) -> Run:
@@ -154,8 +158,8 @@ class Startup:
             except Raised as raised:
                 return Outcome(entry, "class", raised.fault), []
             classes += platform_classes(self.world, path)
-            if path not in self.class_paths:
-                self.class_paths.append(path)
+            if path not in self._class_paths:
+                self._class_paths.append(path)
         run.returned.clear()
         return Outcome(entry, "class", None), classes
 
