@@ -92,7 +92,7 @@ def joined(parts: list[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-CODE_SPAN = re.compile(r"`([^`\r\n]{1,400})`")
+CODE_SPAN = re.compile(r"(?<!`)`(?=[^`]*[^`\s])([^`\r\n]{1,400})`(?!`)")
 """A name quoted in a message. Messages may hold these; any other markup in them is shown as it is written."""
 
 

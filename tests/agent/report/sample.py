@@ -1,10 +1,15 @@
-"""Reports built by code: a realistic one, a hostile one, an empty one and a large one."""
+"""What a review of a real upgrade looks like, built by code."""
 
 from __future__ import annotations
 
-import hashlib
-
-from agent.report import RuleInfo
+from tests.agent.report.records import (
+    IMPORT_EXCERPT,
+    RULES,
+    UPSTREAM_EXCERPT,
+    evidence,
+    finding,
+    identity,
+)
 from tools.findings import (
     Attribution,
     Blocked,
@@ -12,9 +17,6 @@ from tools.findings import (
     Coverage,
     Decision,
     Disposition,
-    Evidence,
-    Finding,
-    Identity,
     InventoryRow,
     Level,
     MergeRow,
@@ -23,97 +25,6 @@ from tools.findings import (
     Status,
     Unresolved,
 )
-
-RULES = {
-    "IMP001": RuleInfo("A name imported from upstream is gone", "Says **where it went**.\n", Severity.ERROR),
-    "CAL001": RuleInfo("A call no longer binds", "See `inspect.Signature.bind`.\n", Severity.ERROR),
-    "OVR002": RuleInfo("An override that a target caller would break", "", Severity.ERROR),
-    "REG001": RuleInfo("A registry key that upstream never looks up", "Silent.\n", Severity.WARNING),
-    "DRF001": RuleInfo("Copied code is behind its counterpart", "A copy ages.\n", Severity.NOTE),
-}
-
-HOSTILE = (
-    "</script><script>document.title='owned'</script> </details> <img src=x onerror=alert(1)> "
-    "``` ```` ` | pipe | [link](javascript:alert(1)) ![i](http://evil.example/x.png) [red]rich[/red] [/] "
-    "@someone #12 www.evil.example {{ 7*7 }} {% raw %} <!-- --> nul\x00 esc\x1b[31m bidi\u202eflip\u2066 "
-    "zero\u200bwidth tag\U000e0041 nbsp\u00a0 surrogate\udc80\udcff non-ASCII äöü 漢字 🚀 \\| \\` &amp; $x^2$"
-)
-LONG = "x = " + "very_long_identifier + " * 400
-
-IMPORT_EXCERPT = '''\
-import torch
-
-from vllm.v1.attention.backends.mla.common import MLACommonImpl
-from vllm.v1.attention.backends.mla.sparse import (
-    SparseMLAAttentionImpl,
-    get_mla_dims,
-)
-
-logger = init_logger(__name__)
-
-
-@register_backend("flashmla_sparse")
-class MacaSparseBackend(MLACommonImpl):
-    """Sparse MLA for MACA."""  # NOTE(MetaX): kept apart from CUDA
-'''
-
-UPSTREAM_EXCERPT = '''\
-class SparseMLACommonImpl(MLAAttentionImpl[T], Generic[T]):
-    """Renamed from SparseMLAAttentionImpl; `topk` moved to the metadata."""
-
-    def __init__(self, num_heads: int, head_size: int, scale: float, *, topk: int = 2048) -> None:
-        super().__init__(num_heads, head_size, scale)
-        self.topk = topk
-'''
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def evidence(
-    number: int,
-    source: str,
-    path: str,
-    first: int,
-    excerpt: str,
-    kind: str = "source",
-    command: str | None = None,
-) -> Evidence:
-    return Evidence(
-        id=f"e{number}",
-        kind=kind,
-        source=source,
-        path=path,
-        lines=(first, first + max(len(excerpt.splitlines()), 1) - 1),
-        sha256=digest(path),
-        command=command,
-        excerpt=excerpt,
-    )
-
-
-def finding(number: int, **changes: object) -> Finding:
-    values: dict[str, object] = {
-        "id": f"f{number:011x}",
-        "check": "IMP001",
-        "path": "vllm_metax/attention/flashmla_sparse.py",
-        "line": 12,
-        "symbol": "",
-        "severity": Severity.ERROR,
-        "certainty": Certainty.CERTAIN,
-        "introduced": True,
-        "message": "`SparseMLAAttentionImpl` is gone from `vllm.v1.attention.backends.mla.sparse`",
-        "trigger": "Starting any engine: the module is imported while the platform is being resolved",
-        "consequence": "ImportError before the first registration; 14 custom ops are never registered",
-        "since": "0.26.0",
-        "suggestion": "Import `SparseMLACommonImpl` from the same module and pass `topk=` by keyword",
-        "evidence": ("e1", "e2"),
-        "attribution": Attribution.REGRESSION,
-        "decision": Decision.UPDATE,
-        "level": Level.SOURCE,
-        "cause": "`SparseMLAAttentionImpl` renamed to `SparseMLACommonImpl`",
-    }
-    return Finding.model_validate(values | changes)
 
 
 def sample_report() -> Report:
@@ -308,130 +219,4 @@ def sample_report() -> Report:
                 "ty check --output-format concise",
             ),
         ),
-    )
-
-
-def identity(
-    kind: str,
-    label: str,
-    name: str | None = None,
-    version: str | None = None,
-    revision: str | None = None,
-    *,
-    dirty: bool | None = None,
-) -> Identity:
-    return Identity(
-        kind=kind,
-        label=label,
-        name=name,
-        version=version,
-        revision=revision,
-        dirty=dirty,
-        digest=digest(label),
-    )
-
-
-def hostile_report() -> Report:
-    """Every text field that a source tree can reach holds markup, controls and half characters."""
-    report = sample_report()
-    bad = evidence(
-        9, "plugin", f"vllm_metax/{HOSTILE[:60]}/a.py", 1, f"{HOSTILE}\n````\n</pre></code>\n{LONG}\nlast\n"
-    )
-    row = finding(
-        9,
-        path=f"vllm_metax/{HOSTILE[:60]}/a.py",
-        line=2,
-        symbol=HOSTILE,
-        message=HOSTILE,
-        trigger=HOSTILE,
-        consequence=f"{HOSTILE}\n# not a heading\n\n- not a list",
-        suggestion=HOSTILE,
-        since=HOSTILE,
-        cause=HOSTILE,
-        silent=True,
-        evidence=("e9",),
-        blast_radius=(HOSTILE,),
-    )
-    odd = finding(10, message="`unbalanced", cause="`a|b` and `c\\|d`", path="we ird/`tick|.py", symbol="|`")
-    return report.model_copy(
-        update={
-            "findings": (*report.findings, row, odd),
-            "evidence": (*report.evidence, bad),
-            "subject": identity("folder", HOSTILE, HOSTILE, HOSTILE),
-            "environment": {"python": HOSTILE, HOSTILE: "x"},
-            "blocked": (Blocked(what=HOSTILE, why=HOSTILE, remedy=HOSTILE),),
-            "unresolved": (Unresolved(check="CAL001", path=HOSTILE, line=1, symbol=HOSTILE, reason=HOSTILE),),
-            "inventory": (
-                report.inventory[0].model_copy(
-                    update={"key": HOSTILE, "kind": HOSTILE, "counterpart": HOSTILE}
-                ),
-            ),
-            "dispositions": (
-                report.dispositions[0].model_copy(update={"title": HOSTILE, "reason": HOSTILE}),
-            ),
-            "coverage": report.coverage.model_copy(update={"unchanged": (HOSTILE,), "skipped": (HOSTILE,)}),
-        }
-    )
-
-
-def empty_report() -> Report:
-    """Nothing found and nothing blocked."""
-    return sample_report().model_copy(
-        update={
-            "findings": (),
-            "unresolved": (),
-            "inventory": (),
-            "dispositions": (),
-            "merges": (),
-            "evidence": (),
-            "blocked": (),
-            "coverage": Coverage(plugin_files=164, checks=("CAL001", "IMP001")),
-        }
-    )
-
-
-def large_report(errors: int, warnings: int, notes: int = 0) -> Report:
-    """Many findings with two excerpts each, over a realistic number of causes and files."""
-    findings: list[Finding] = []
-    items: list[Evidence] = []
-    severities = [Severity.ERROR] * errors + [Severity.WARNING] * warnings + [Severity.NOTE] * notes
-    checks = sorted(RULES)
-    for number, severity in enumerate(severities):
-        path = f"vllm_metax/model_executor/layers/quantization/module_{number % 53}.py"
-        items.append(evidence(2 * number + 100, "plugin", path, number + 1, IMPORT_EXCERPT))
-        items.append(
-            evidence(2 * number + 101, "target", f"vllm/layers/module_{number % 37}.py", 7, UPSTREAM_EXCERPT)
-        )
-        findings.append(
-            finding(
-                number + 100,
-                check=checks[number % len(checks)],
-                path=path,
-                line=number + 5,
-                symbol=f"MacaLayer{number}.process_weights_after_loading",
-                severity=severity,
-                introduced=number % 4 != 0,
-                silent=number % 17 == 0,
-                cause=f"`vllm.layers.module_{number % 71}:Layer.forward` takes `moe_config`, not `layer`",
-                evidence=(f"e{2 * number + 100}", f"e{2 * number + 101}"),
-            )
-        )
-    return sample_report().model_copy(
-        update={
-            "findings": tuple(findings),
-            "evidence": (*sample_report().evidence, *items),
-            "unresolved": tuple(
-                Unresolved(
-                    check="CAL001",
-                    path=f"vllm_metax/m{n}.py",
-                    line=n + 1,
-                    symbol="f",
-                    reason="callee unknown",
-                )
-                for n in range(len(severities))
-            ),
-            "coverage": sample_report().coverage.model_copy(
-                update={"unchanged": tuple(f"vllm.layers.linear:Linear{n}.forward" for n in range(600))}
-            ),
-        }
     )

@@ -12,16 +12,9 @@ import pytest
 
 from agent.report import render
 from agent.report.highlight import excerpt_html
-from tests.agent.report.sample import (
-    HOSTILE,
-    IMPORT_EXCERPT,
-    RULES,
-    empty_report,
-    evidence,
-    hostile_report,
-    large_report,
-    sample_report,
-)
+from tests.agent.report.records import HOSTILE, IMPORT_EXCERPT, RULES, evidence
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 from tools.findings import Report
 
 REPORTS = [sample_report(), hostile_report(), empty_report(), large_report(10, 10)]

@@ -10,13 +10,9 @@ import pytest
 
 from agent.report import write_reports
 from tests.agent.report.browser import Browser, find_chromium
-from tests.agent.report.sample import (
-    RULES,
-    empty_report,
-    hostile_report,
-    large_report,
-    sample_report,
-)
+from tests.agent.report.records import RULES
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 
 pytestmark = [
     pytest.mark.browser,

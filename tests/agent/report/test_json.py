@@ -10,7 +10,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from agent.report import as_json, render
-from tests.agent.report.sample import HOSTILE, empty_report, hostile_report, large_report, sample_report
+from tests.agent.report.records import HOSTILE
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 from tools.findings import Report, report_schema
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "report.schema.json"

@@ -11,13 +11,9 @@ from markdown_it import MarkdownIt
 from agent.report import render
 from agent.report.as_markdown import LIMIT
 from agent.report.budget import fit
-from tests.agent.report.sample import (
-    RULES,
-    empty_report,
-    hostile_report,
-    large_report,
-    sample_report,
-)
+from tests.agent.report.records import RULES
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 from tools.findings import Report
 
 

@@ -10,14 +10,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from agent.report import render
-from tests.agent.report.sample import (
-    RULES,
-    empty_report,
-    finding,
-    hostile_report,
-    large_report,
-    sample_report,
-)
+from tests.agent.report.records import RULES, finding
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 from tools.findings import Report
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))

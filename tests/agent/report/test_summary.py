@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from agent.report.summary import print_summary
-from tests.agent.report.sample import empty_report, hostile_report, large_report, sample_report
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import empty_report, hostile_report, large_report
 from tools.findings import Report
 
 

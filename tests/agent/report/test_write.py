@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from agent.report import FORMATS, ReportWriteError, write_reports
-from tests.agent.report.sample import RULES, hostile_report, large_report, sample_report
+from tests.agent.report.records import RULES
+from tests.agent.report.sample import sample_report
+from tests.agent.report.variants import hostile_report, large_report
 from tools.findings import Report
 
 ROOT = Path(__file__).parents[3]
@@ -103,7 +105,7 @@ def test_timings_take_one_line_of_markdown_and_html(tmp_path: Path) -> None:
 def test_the_same_report_gives_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from agent.report import write_reports;"
-        "from tests.agent.report.sample import RULES, large_report;"
+        "from tests.agent.report.records import RULES; from tests.agent.report.variants import large_report;"
         "write_reports(large_report(20, 30), Path(sys.argv[1]), rules=RULES)"
     )
     for seed in ("1", "2"):
