@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tools.checks.base import Context, RuleInfo, all_checks
-from tools.checks.engine import CheckResult, run_all
+from tools.checks.engine import CheckResult, run_all, type_checker
 from tools.code.cache import CodeCache
 from tools.code.reading import Progress, no_collector
 from tools.code.tree import Tree
@@ -28,16 +29,22 @@ class Trees:
     profile: Profile
     notes: tuple[str, ...]
     """Things that cost time but no result, such as a cache that cannot be written."""
+    cache: Path | None = None
 
     def context(self) -> Context:
-        """The plugin against target, with base behind it."""
+        """The plugin against target, with base behind it; the same one every time."""
+        return self._context
+
+    @cached_property
+    def _context(self) -> Context:
         versions = {
             "base": _version(self.profile, self.base.snapshot),
             "target": _version(self.profile, self.target.snapshot),
         }
-        shared: dict[str, object] = {}
-        base = Context(self.plugin, self.base, self.profile, versions=versions, shared={})
-        return Context(self.plugin, self.target, self.profile, before=base, versions=versions, shared=shared)
+        base = Context(self.plugin, self.base, self.profile, versions=versions, cache=self.cache)
+        return Context(
+            self.plugin, self.target, self.profile, before=base, versions=versions, cache=self.cache
+        )
 
 
 def _version(profile: Profile, snapshot: Snapshot) -> str:
@@ -67,6 +74,7 @@ def load_trees(
                 Tree(target, profile.upstream_package, "target", store, progress),
                 profile,
                 (store.note,) if store.note else (),
+                cache,
             )
     finally:
         store.close()
@@ -79,8 +87,9 @@ def rules() -> Mapping[str, RuleInfo]:
 
 def run_checks(trees: Trees, progress: Progress | None = None) -> CheckResult:
     """Every check on (plugin, base) and (plugin, target)."""
-    with no_collector():
-        return run_all(all_checks(), trees.context(), progress)
+    context = trees.context()
+    with no_collector(), type_checker(context):
+        return run_all(all_checks(), context, progress)
 
 
 def take_inventory(trees: Trees) -> InventoryResult:

@@ -73,7 +73,10 @@ def callable_of(context: Context, found: Type) -> Callee | None:
     if found.form not in (Form.FUNCTION, Form.METHOD):
         return None
     function = context.world.function_record(found.ref)
-    if function is None or not keeps_signature(function) or is_patched(context, found.ref):
+    if function is not None and is_patched(context, found.ref):
+        found = _standing_in(context, found)
+        function = context.world.function_record(found.ref) if found is not None else None
+    if found is None or function is None or not keeps_signature(function):
         return None
     params = without_receiver(function) if found.form is Form.METHOD else function.params
     return Callee(found.ref.qualname, found.ref, params, function, found.ref)
@@ -86,6 +89,21 @@ def is_patched(context: Context, symbol: Resolution) -> bool:
         return True
     owner = dotted.rpartition(".")[0]
     return owner in context.patched
+
+
+def _standing_in(context: Context, found: Type) -> Type | None:
+    """What the plugin has put in the place of a patched function, or of a method of a patched class."""
+    dotted = f"{found.ref.module}.{found.ref.qualname}"
+    owner, _, name = dotted.rpartition(".")
+    for target, method in ((dotted, ""), (owner, name)):
+        patches = context.patched.get(target, ())
+        if len(patches) == 1 and (replacement := patches[0].replacement) is not None:
+            if not method:
+                return Type(found.form, replacement) if replacement.kind is Kind.FUNCTION else None
+            member = context.world.class_member(replacement, method)
+            if member is not None and member.kind is Kind.FUNCTION:
+                return Type(found.form, member)
+    return None
 
 
 def _replaced(context: Context, cls: Resolution, method: str) -> bool:

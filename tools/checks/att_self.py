@@ -86,7 +86,9 @@ def _report(context: Context, module: str, scope: Scope, node: ast.Attribute) ->
         consequence=f"AttributeError: '{cls.qualname}' object has no attribute '{node.attr}'",
         suggestion=f"define `{node.attr}` in `{cls.qualname}`, or follow what the target's base does instead",
         evidence=[context.cite_definition(b) for b in upstream_bases[:2]],
-        cause=f"{upstream_bases[0].id} lost {node.attr}" if upstream_bases and earlier else "",
+        cause=f"{upstream_bases[0].id} lost {node.attr}"
+        if upstream_bases and earlier
+        else f"{cls.id} lacks {node.attr}",
     )
 
 

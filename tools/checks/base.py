@@ -10,12 +10,15 @@ import hashlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 
 import tools.checks
 from tools.code.infer import Inference
 from tools.code.tree import Tree
+from tools.code.typecheck import Diagnostic, diagnose
 from tools.code.world import Resolution, World
 from tools.compare.patches import Patch, find_patches
 from tools.findings import (
@@ -96,14 +99,15 @@ class Context:
         *,
         before: Context | None = None,
         versions: dict[str, str] | None = None,
-        shared: dict[str, object] | None = None,
+        cache: Path | None = None,
     ) -> None:
         self.plugin, self.upstream, self.profile, self.before = plugin, upstream, profile, before
         self.versions = versions or {}
         self.world = World(plugin, upstream, profile)
         self.inference = Inference(self.world)
         self.evidence: dict[str, Evidence] = {}
-        self.shared: dict[str, object] = shared if shared is not None else {}
+        self.cache = cache
+        self.shared: dict[str, object] = {}
         """Results that checks share, by name; computed by whoever needs one first."""
 
     @property
@@ -127,6 +131,20 @@ class Context:
         for patch in self.patches:
             out.setdefault(patch.target, []).append(patch)
         return {target: tuple(patches) for target, patches in out.items()}
+
+    def start_type_checker(self) -> Callable[[], tuple[Diagnostic, ...]]:
+        """Run ty in the background; ``diagnostics`` waits for it. Returns what waits."""
+        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ty")
+        future = pool.submit(diagnose, self.plugin, self.upstream, self.cache)
+        pool.shutdown(wait=False)
+        self.shared["ty"] = future.result
+        return future.result
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Rows of the type checker. Raises TypeCheckError when it cannot be run."""
+        waiting: Callable[[], tuple[Diagnostic, ...]] | None = self.shared.get("ty")  # type: ignore[assignment]
+        return waiting() if waiting is not None else diagnose(self.plugin, self.upstream, self.cache)
 
     # ---- evidence ----
 
@@ -177,6 +195,19 @@ class Context:
     def cite_absence(self, tree: Tree, module: str) -> str | None:
         """Evidence for a module that does not hold a name: its first line, and the sha256 of the whole."""
         return self.cite(tree, module, 1) if module in tree.paths else None
+
+    def cite_command(self, tool: str, command: str, output: str) -> str:
+        """Evidence that quotes what a tool printed about the plugin with this upstream."""
+        evidence_id = "E" + short_hash("diagnostic", tool, self.role, command, output)
+        self.evidence[evidence_id] = Evidence(
+            id=evidence_id,
+            kind="diagnostic",
+            source=f"{tool} with {self.role}",
+            command=command,
+            excerpt=output,
+            level=Level.SIGNATURE,
+        )
+        return evidence_id
 
     # ---- results ----
 

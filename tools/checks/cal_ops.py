@@ -136,9 +136,7 @@ def _fake(context: Context, op: _Op) -> Iterator[Result]:
         return
     differing = sorted(set(real) ^ set(fake))
     # The dispatcher leaves trailing arguments out where they equal their default.
-    optional = all(
-        p.default is not None for p in (*op.record.params, *record.params) if p.name in differing
-    )
+    optional = all(p.default is not None for p in (*op.record.params, *record.params) if p.name in differing)
     yield context.finding(
         ID,
         module=op.module,

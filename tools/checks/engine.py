@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from tools.checks.base import Check, Context
 from tools.code.reading import Progress
@@ -21,6 +22,18 @@ class CheckResult(Frozen):
     checks: tuple[str, ...]
     checks_failed: tuple[str, ...]
     timings: dict[str, float]
+
+
+@contextmanager
+def type_checker(target: Context) -> Iterator[None]:
+    """Have ty look at both versions while the checks run, and leave no process behind."""
+    waiting = [c.start_type_checker() for c in (target.before, target) if c is not None]
+    try:
+        yield
+    finally:
+        for wait in waiting:
+            with suppress(Exception):  # a check that needed the rows has reported the failure
+                wait()
 
 
 def run_all(checks: Iterable[Check], target: Context, progress: Progress | None = None) -> CheckResult:

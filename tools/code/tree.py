@@ -13,7 +13,7 @@ from tools.code.cache import CodeCache
 from tools.code.extract import MAX_BYTES, parse
 from tools.code.reading import Progress, read_records
 from tools.code.records import Assign, Call, Calls, Class, Function, Import, Module
-from tools.sources.snapshot import Snapshot, SourceError
+from tools.sources.snapshot import Snapshot, SourceError, tree_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ class Tree:
         self._lock = threading.Lock()
         self.derived: dict[tuple[str, str, str], object] = {}
         """What other modules work out about single files, once: (what, module, detail) -> result."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the package's content, wherever it came from."""
+        return tree_digest([(path, self.snapshot.blob(path)) for path in sorted(self.modules_at)])
 
     def _module_of(self, path: str) -> str | None:
         start = f"{self.prefix}{self.package.replace('.', '/')}/"

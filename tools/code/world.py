@@ -400,6 +400,7 @@ class Mro:
 
 _TRANSPARENT = frozenset(
     {
+        "abc:ABC",
         "builtins:object",
         "typing:Generic",
         "typing:Protocol",

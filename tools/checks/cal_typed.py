@@ -1,0 +1,68 @@
+"""A call that only a type checker can follow to the upstream function it does not bind to.
+
+CAL001 binds calls whose target a plain reading finds. A type checker follows more: generics, narrowed types,
+attributes of attributes. Its rows about arguments are kept here when the thing called belongs to upstream, the
+plugin does not replace it, and no ``except TypeError`` serves two signatures.
+
+Example: ``self.kernel.quant.make(qtype=…)`` reaches a classmethod that lost ``qtype``; building the layer raises
+``TypeError``.
+
+Cannot see: what the type checker cannot type; calls through components that are not installed beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tools.checks._calls import is_patched
+from tools.checks._guards import guarded
+from tools.checks._typed import cite_row, quoted, rows, upstream_symbol
+from tools.checks.base import Context, Result
+from tools.code.infer import Scope
+from tools.code.typecheck import Diagnostic
+from tools.code.world import Resolution
+from tools.findings import Certainty, Level, Severity
+
+ID = "CAL004"
+TITLE = "Call that does not bind, by the type checker"
+SEVERITY = Severity.ERROR
+_RULES = (
+    "unknown-argument",
+    "missing-argument",
+    "too-many-positional-arguments",
+    "parameter-already-assigned",
+    "positional-only-parameter-as-kwarg",
+)
+
+
+def run(context: Context) -> Iterable[Result]:
+    for row, scope in rows(context, *_RULES):
+        names = quoted(row.message)
+        if not names:
+            continue
+        symbol = upstream_symbol(context, row.module, names[-1])
+        if symbol is None or guarded(context, row.module, row.line, "TypeError"):
+            continue
+        if is_patched(context, symbol):
+            continue
+        yield _report(context, row, scope, symbol, names)
+
+
+def _report(context: Context, row: Diagnostic, scope: Scope, symbol: Resolution, names: list[str]) -> Result:
+    version = context.version(context.role)
+    return context.finding(
+        ID,
+        module=row.module,
+        line=row.line,
+        symbol=scope.qualname,
+        key=f"{row.rule}:{':'.join(names)}",
+        severity=Severity.ERROR,
+        certainty=Certainty.LIKELY,
+        message=f"{row.message} ({version})",
+        trigger=f"calling `{scope.qualname}`" if scope.qualname else f"importing `{row.module}`",
+        consequence="TypeError when the call runs",
+        suggestion="pass what the definition cited takes",
+        evidence=[cite_row(context, row), context.cite_definition(symbol)],
+        level=Level.SIGNATURE,
+        cause=f"{symbol.id} signature",
+    )
