@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from tools.checks._source import Guards, dead, effects, function_node, guarded_nodes, self_name
 from tools.code.extract import dotted
-from tools.code.shapes import FunctionNode
 from tools.code.records import Function
+from tools.code.shapes import FunctionNode
 from tools.code.signature import is_property
 from tools.code.world import Kind, Resolution, World
 
@@ -125,6 +126,17 @@ def follow(world: World, cls: Resolution, start: Method) -> Run:
             else:
                 _by_assignment(out, method, child, receiver)
     return out
+
+
+_CONSTRUCTIONS: WeakKeyDictionary[World, dict[str, Run]] = WeakKeyDictionary()
+
+
+def construction(world: World, cls: Resolution, start: Method) -> Run:
+    """:func:`follow` from the constructor of ``cls``, worked out once."""
+    known = _CONSTRUCTIONS.setdefault(world, {})
+    if cls.id not in known:
+        known[cls.id] = follow(world, cls, start)
+    return known[cls.id]
 
 
 def _by_assignment(out: Run, method: Method, node: ast.AST, receiver: str) -> None:

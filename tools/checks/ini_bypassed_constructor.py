@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tools.checks._platforms import false_hooks
-from tools.checks._state import Method, Read, Run, constants, find, follow, node_of, reads
+from tools.checks._state import Method, Read, Run, constants, construction, find, follow, node_of, reads
 from tools.checks._uses import is_entry, stored_outside
 from tools.checks.base import Context, Result
 from tools.code.world import Kind, Resolution
@@ -102,7 +102,7 @@ def _judged(context: Context, hooks: frozenset[str]) -> Iterator[Verdict]:
         start = find(world, cls, "__init__")
         if start is None:
             continue
-        done = follow(world, cls, start)
+        done = construction(world, cls, start)
         skipped = [
             m
             for c in parents
