@@ -40,7 +40,8 @@ class Patch:
     replacement: Resolution | None
     """The plugin definition put there, where it can be read."""
     allow_missing: bool = False
-    guard: str = ""
+    detail: str = ""
+    """Tables: the mutating method, ``[]=`` or ``+=``. Assignments: the literal's type, such as ``list``."""
 
     @property
     def target(self) -> str:
@@ -116,7 +117,7 @@ def _node_patches(world: World, inference: Inference, scope: Scope, node: ast.AS
         if isinstance(node.value, ast.Call):
             yield from _called(world, inference, scope, node.value)
     elif isinstance(node, ast.AugAssign):
-        yield from _table(world, inference, scope, node.target, node.lineno)
+        yield from _table(world, inference, scope, node.target, node.lineno, "+=")
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from _called(world, inference, scope, node.value)
 
@@ -131,11 +132,20 @@ def _owner(world: World, inference: Inference, scope: Scope, node: ast.expr) -> 
         missing = world.name(scope.module, scope.qualname, name)
         # ``import vllm.a.gone`` then ``vllm.a.gone.f = g``: the owner itself is missing.
         if missing.kind is Kind.MISSING and world.tree(missing.module) is world.upstream:
-            return missing.module, missing.qualname
+            return missing.module, missing.qualname or _imported_name(world, scope, name)
         return None
     if world.tree(found.ref.module) is not world.upstream:
         return None
     return found.ref.module, found.ref.qualname if found.form is Form.CLASS else ""
+
+
+def _imported_name(world: World, scope: Scope, name: str) -> str:
+    """What ``name`` is called below a module that is not there: ``from gone import C as D`` makes D a C."""
+    head, _, rest = name.partition(".")
+    for imported in world.plugin.modules[scope.module].imports:
+        if imported.bound == head and imported.name not in ("", ".", "*"):
+            return _join(imported.name, rest)
+    return ""
 
 
 def _replacement(inference: Inference, scope: Scope, value: ast.expr) -> Resolution | None:
@@ -145,6 +155,17 @@ def _replacement(inference: Inference, scope: Scope, value: ast.expr) -> Resolut
     if found is not None and found.form in (Form.CLASS, Form.FUNCTION):
         return found.ref
     return None
+
+
+_LITERALS: dict[type[ast.expr], str] = {
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+    ast.Set: "set",
+    ast.SetComp: "set",
+    ast.Tuple: "tuple",
+}
 
 
 def _join(prefix: str, name: str) -> str:
@@ -170,6 +191,7 @@ def _assigned(
                 scope.qualname,
                 target.lineno,
                 _replacement(inference, scope, value),
+                detail=_LITERALS.get(type(value), ""),
             )
     elif isinstance(target, ast.Subscript):
         if dotted(target.value) == "sys.modules":
@@ -186,7 +208,7 @@ def _assigned(
                     found.ref if found is not None and found.form is Form.MODULE else None,
                 )
         else:
-            yield from _table(world, inference, scope, target.value, target.lineno)
+            yield from _table(world, inference, scope, target.value, target.lineno, "[]=")
 
 
 def _called(world: World, inference: Inference, scope: Scope, call: ast.Call) -> Iterator[Patch]:
@@ -218,7 +240,7 @@ def _called(world: World, inference: Inference, scope: Scope, call: ast.Call) ->
                 found[2],
             )
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _MUTATORS:
-        yield from _table(world, inference, scope, call.func.value, call.lineno)
+        yield from _table(world, inference, scope, call.func.value, call.lineno, call.func.attr)
 
 
 _MUTATORS = frozenset(
@@ -227,7 +249,7 @@ _MUTATORS = frozenset(
 
 
 def _table(
-    world: World, inference: Inference, scope: Scope, container: ast.expr, line: int
+    world: World, inference: Inference, scope: Scope, container: ast.expr, line: int, how: str
 ) -> Iterator[Patch]:
     """A container that belongs to an upstream module or class."""
     name = dotted(container)
@@ -240,4 +262,13 @@ def _table(
         and world.tree(found.module) is world.upstream
         and found.qualname
     ):
-        yield Patch(PatchKind.TABLE, found.module, found.qualname, scope.module, scope.qualname, line, None)
+        yield Patch(
+            PatchKind.TABLE,
+            found.module,
+            found.qualname,
+            scope.module,
+            scope.qualname,
+            line,
+            None,
+            detail=how,
+        )

@@ -1,0 +1,311 @@
+"""A replacement that cannot take what upstream's callers pass.
+
+The plugin puts its own function, method or Triton kernel in place of upstream's. The target's callers, changed
+together with the original, pass an argument the replacement does not know, leave out one it requires, or pass by
+position what now means something else. The first call raises, or values change places without a word.
+
+Example: the target launches ``greedy_kernel[grid](..., SYNTHETIC_MODE=...)``; the plugin's kernel, patched in, has
+no such parameter.
+
+Cannot see: callers that unpack ``*args`` or ``**kwargs``, and callers outside both packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tools.checks._callers import Callers, callers_of
+from tools.checks._classes import Seat
+from tools.checks.base import Context, Result
+from tools.checks.pat_common import OTHER_DEVICE, applied, arguments, original
+from tools.code.records import Call, Function, Param, ParamKind
+from tools.code.signature import (
+    Arguments,
+    Misfit,
+    Problem,
+    bind,
+    is_property,
+    is_static,
+    keeps_signature,
+    render,
+    without_receiver,
+)
+from tools.code.world import Kind, Resolution
+from tools.compare.patches import Patch
+from tools.findings import Certainty, Level, Severity
+
+ID = "PAT002"
+TITLE = "Replacement that upstream's callers do not fit"
+SEVERITY = Severity.ERROR
+
+_LAUNCH = frozenset(
+    {"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim"}
+)
+"""Keywords that Triton itself takes at a launch."""
+_POSITIONAL = (ParamKind.POSITIONAL_ONLY, ParamKind.POSITIONAL_OR_KEYWORD)
+
+
+def run(context: Context) -> Iterable[Result]:
+    for patch in context.patches:
+        new, old = patch.replacement, original(context, patch)
+        if new is None or new.kind is not Kind.FUNCTION or old.kind is not Kind.FUNCTION:
+            continue
+        ours, theirs = context.world.function_record(new), context.world.function_record(old)
+        if ours is None or theirs is None or new.id == old.id or is_property(theirs):
+            continue
+        yield from _judged(context, patch, new, ours, old, theirs)
+
+
+def _judged(
+    context: Context, patch: Patch, new: Resolution, ours: Function, old: Resolution, theirs: Function
+) -> Iterator[Result]:
+    if not _is_kernel(ours) and not keeps_signature(_without_patch(context, ours)):
+        return
+    fit = Fit(ours, theirs)
+    worst: Misuse | None = None
+    shifted: Misuse | None = None
+    count = 0
+    for misuse in _misuses(context, patch, old, fit):
+        if misuse.problems:
+            count += 1
+            if worst is None or misuse.certainty.rank < worst.certainty.rank:
+                worst = misuse
+        elif shifted is None:
+            shifted = misuse
+    if worst is not None:
+        yield _report(context, patch, new, old, fit, worst, count)
+    elif shifted is not None:
+        yield _report_shift(context, patch, new, old, fit, shifted)
+
+
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """A call that reaches the replacement and does not fit it."""
+
+    module: str
+    call: Call
+    certainty: Certainty
+    problems: tuple[Problem, ...]
+    shift: tuple[str, str] | None
+    """(name upstream means, name it arrives under) of the first value that changes places."""
+
+
+class Fit:
+    """What the replacement takes and what the original took, as callers see them."""
+
+    def __init__(self, ours: Function, theirs: Function) -> None:
+        self.ours, self.theirs = ours, theirs
+        self.kernel = _is_kernel(ours) or _is_kernel(theirs)
+        self.taken, self.meant = _params(ours, theirs), without_receiver(theirs)
+        self._tuned = any("autotune" in d or "heuristics" in d for d in ours.decorators)
+        self._strict = keeps_signature(theirs) and not self.kernel
+
+    def judge(self, call: Call) -> tuple[tuple[Problem, ...], tuple[str, str] | None] | None:
+        """Problems and shifted value of ``call``; None when it fits, or never fitted the original."""
+        given = arguments(call)
+        if self.kernel:
+            kept = tuple(k for k in given.keywords if k not in _LAUNCH)
+            given = Arguments(given.positional, kept, given.star, given.kwstar)
+        problems = bind(self.taken, given)
+        if self._tuned:
+            # Tuning and heuristics supply parameters of their own.
+            problems = tuple(p for p in problems if p.misfit is not Misfit.MISSING_ARGUMENT)
+        shift = None if problems or given.star else _shift(self.taken, self.meant, given.positional)
+        if not problems and shift is None:
+            return None
+        return None if self._strict and bind(self.meant, given) else (problems, shift)
+
+
+def _is_kernel(function: Function) -> bool:
+    return any(
+        d.partition("(")[0].rpartition(".")[2] in ("jit", "autotune", "heuristics")
+        for d in function.decorators
+    )
+
+
+def _without_patch(context: Context, function: Function) -> Function:
+    """The decorator that installs the patch returns what it is given."""
+    installs = {d.rpartition(".")[2] for d in context.profile.patch_decorators}
+    kept = tuple(d for d in function.decorators if d.partition("(")[0].rpartition(".")[2] not in installs)
+    return Function(**{**{f: getattr(function, f) for f in function.__struct_fields__}, "decorators": kept})
+
+
+def _params(ours: Function, theirs: Function) -> tuple[Param, ...]:
+    """Parameters of a replacement as callers see them once it sits on the class."""
+    if theirs.in_class and not ours.in_class:
+        if is_static(theirs) or is_static(ours):
+            return ours.params
+        return ours.params[1:] if ours.params and ours.params[0].kind in _POSITIONAL else ours.params
+    return without_receiver(ours)
+
+
+def _misuses(context: Context, patch: Patch, old: Resolution, fit: Fit) -> Iterator[Misuse]:
+    """Only calls that do not fit are followed to their receiver: that is the costly part."""
+    name = patch.attribute.rpartition(".")[2]
+    callers = callers_of(context)
+    find = _method_calls if fit.theirs.in_class else _function_calls
+    for module, call in _spelled(context, name):
+        judged = fit.judge(call)
+        if judged is None or OTHER_DEVICE.search(module) or not callers.runs(module, call):
+            continue
+        certainty = find(callers, patch, old, module, call)
+        if certainty is not None:
+            yield Misuse(module, call, certainty, *judged)
+
+
+def _spelled(context: Context, name: str) -> Iterator[tuple[str, Call]]:
+    """Calls and kernel launches of anything called ``name``, upstream's first."""
+    for tree in (context.upstream, context.plugin):
+        for spelled in (name, f"{name}?"):
+            yield from tree.calls_by_name.get(spelled, ())
+
+
+def _function_calls(
+    callers: Callers, patch: Patch, old: Resolution, module: str, call: Call
+) -> Certainty | None:
+    """How surely a call of that name runs the replacement; None when it does not."""
+    context, world = callers.context, callers.world
+    callee = call.callee.removesuffix("?")
+    if "?" in callee or world.name(module, call.scope, callee).id != old.id:
+        return None
+    owner, _, name = callee.rpartition(".")
+    # A module that bound the original by name keeps it, unless it is patched there as well.
+    here = world.name(module, call.scope, owner).module if owner else module
+    if here == patch.target_module or f"{here}.{name}" in context.patched:
+        return Certainty.CERTAIN
+    if module in context.plugin.paths:
+        return Certainty.LIKELY if owner else None
+    return Certainty.LIKELY if _imports_late(context, module, call, name) else None
+
+
+def _imports_late(context: Context, module: str, call: Call, name: str) -> bool:
+    """``from m import name`` inside the calling function finds what the patch put there."""
+    local = context.upstream.namespace(module).local_imports.get(call.scope, ())
+    return any(i.bound == name for i in local)
+
+
+def _method_calls(
+    callers: Callers, patch: Patch, old: Resolution, module: str, call: Call
+) -> Certainty | None:
+    world = callers.world
+    name = patch.attribute.rpartition(".")[2]
+    head, dot, _ = call.callee.rpartition(".")
+    if not dot or head == "super()" or module in callers.context.plugin.paths:
+        return None
+    owner = Resolution(Kind.CLASS, old.module, old.qualname.rpartition(".")[0])
+    cls, _, receiver = callers.enclosing(module, call.scope)
+    if cls is not None and receiver and head == receiver:
+        return Certainty.CERTAIN if world.definer(cls, name) == owner else None
+    family = frozenset(c.id for c in world.mro(owner).classes)
+    return callers.lands_on(Seat(owner, family, frozenset({owner.id}), True), name, module, call)
+
+
+def _shift(taken: tuple[Param, ...], meant: tuple[Param, ...], given: int) -> tuple[str, str] | None:
+    """(name upstream means, name it arrives under) of the first value that changes places."""
+    ours = [p.name for p in taken if p.kind in _POSITIONAL]
+    theirs = [p.name for p in meant if p.kind in _POSITIONAL]
+    for index in range(min(given, len(ours), len(theirs))):
+        mine, other = ours[index], theirs[index]
+        # Names that are merely spelled otherwise do not count: both must exist on both sides.
+        if mine != other and mine in theirs and other in ours:
+            return other, mine
+    return None
+
+
+def _describe(problems: tuple[Problem, ...]) -> str:
+    parts = []
+    for problem in problems:
+        if problem.misfit is Misfit.UNKNOWN_KEYWORD:
+            parts.append(f"it has no parameter `{problem.name}`")
+        elif problem.misfit is Misfit.MISSING_ARGUMENT:
+            parts.append(f"its required `{problem.name}` is not passed")
+        elif problem.misfit is Misfit.MULTIPLE_VALUES:
+            parts.append(f"`{problem.name}` is passed twice")
+        else:
+            parts.append(f"it {problem.detail} positional arguments")
+    return ", ".join(parts[:6])
+
+
+def _report(
+    context: Context,
+    patch: Patch,
+    new: Resolution,
+    old: Resolution,
+    fit: Fit,
+    worst: Misuse,
+    count: int,
+) -> Result:
+    more = f" ({count} such calls)" if count > 1 else ""
+    what = _describe(worst.problems)
+    return _finding(
+        context,
+        patch,
+        new,
+        old,
+        fit,
+        worst,
+        key=patch.target,
+        severity=Severity.ERROR,
+        message=f"`{new.qualname}` replaces `{patch.target}`, but `{worst.module}` calls it as "
+        f"{context.version(context.role)} defines it{more}: {what}",
+        consequence=f"TypeError: {_describe(worst.problems[:1])}",
+        suggestion=f"take over the target's signature {render(fit.meant)} and what the original does with it; "
+        f"the replacement has {render(fit.taken)}",
+    )
+
+
+def _report_shift(
+    context: Context, patch: Patch, new: Resolution, old: Resolution, fit: Fit, shifted: Misuse
+) -> Result:
+    assert shifted.shift is not None
+    meant, taken = shifted.shift
+    return _finding(
+        context,
+        patch,
+        new,
+        old,
+        fit,
+        shifted,
+        key=f"{patch.target}:order",
+        severity=Severity.WARNING,
+        message=f"`{new.qualname}` replaces `{patch.target}` with its parameters in another order: "
+        f"`{shifted.module}` passes `{meant}` by position, and it arrives as `{taken}`",
+        consequence="values change places; nothing is raised",
+        suggestion="put the parameters in the order of the original",
+    )
+
+
+def _finding(
+    context: Context,
+    patch: Patch,
+    new: Resolution,
+    old: Resolution,
+    fit: Fit,
+    misuse: Misuse,
+    *,
+    key: str,
+    severity: Severity,
+    message: str,
+    consequence: str,
+    suggestion: str,
+) -> Result:
+    tree = context.world.tree(misuse.module)
+    assert tree is not None
+    return context.finding(
+        ID,
+        module=new.module,
+        line=fit.ours.line,
+        symbol=new.qualname,
+        key=key,
+        severity=severity if applied(context, patch.module) else Severity.NOTE,
+        certainty=misuse.certainty,
+        message=message,
+        trigger=f"`{misuse.call.scope or misuse.module}` calls `{misuse.call.callee.removesuffix('?')}`",
+        consequence=consequence,
+        suggestion=suggestion,
+        evidence=[context.cite(tree, misuse.module, misuse.call.line), context.cite_definition(old)],
+        level=Level.SIGNATURE,
+        cause=f"{old.id} signature",
+        silent=severity is Severity.WARNING,
+    )
