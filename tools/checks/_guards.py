@@ -46,10 +46,14 @@ def _caught(node: ast.Try) -> set[str]:
 
 def never_runs(context: Context, scope: Scope, node: ast.AST) -> bool:
     """True when an enclosing version test excludes the upstream under examination."""
+    return never_runs_at(context, scope, getattr(node, "lineno", 0))
+
+
+def never_runs_at(context: Context, scope: Scope, line: int) -> bool:
+    """As :func:`never_runs`, for a line."""
     version = context.upstream.snapshot.identity.version
     if version is None:
         return False
-    line = getattr(node, "lineno", 0)
     return any(
         first <= line <= last and excluded_by_version(guard, version)
         for first, last, guard in _version_spans(scope)

@@ -12,10 +12,11 @@ Cannot see: objects that neither reading can type; attributes of classes with ba
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
-from tools.checks._attributes import Presence, family, presence
-from tools.checks._guards import guarded, tested
+from tools.checks._attributes import Presence, descendants, family, presence
+from tools.checks._guards import guarded, never_runs_at, tested
 from tools.checks._typed import cite_row, quoted, rows, upstream_symbol
 from tools.checks.base import Context, Result
 from tools.code.infer import Scope
@@ -55,14 +56,32 @@ def _excused(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, a
     found = family(context, cls)
     if found is None or attribute in found.names or found.opaque:
         return True
-    if cls == scope.cls and presence(context, cls, attribute) is Presence.ABSENT:
-        return True  # ATT002 reports it
+    if cls == scope.cls:
+        if presence(context, cls, attribute) is Presence.ABSENT:
+            return True  # ATT002 reports it
+    elif _typed_plainly(context, scope, row.line, attribute):
+        return True  # ATT001 has judged it
+    if any(attribute in f.names for c in descendants(context, cls) if (f := family(context, c)) is not None):
+        return True
+    if never_runs_at(context, scope, row.line):
+        return True
     line = context.plugin.lines(row.module)[row.line - 1]
     if "type: ignore" in line or "pyright: ignore" in line:
         return True
     if guarded(context, row.module, row.line, "AttributeError", "Exception"):
         return True
     return tested(scope, "self", attribute)
+
+
+def _typed_plainly(context: Context, scope: Scope, line: int, attribute: str) -> bool:
+    """True when our own reading knows the type of what the attribute is read from."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == attribute
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and context.inference.of(node.value, scope) is not None
+        for node in scope.nodes
+    )
 
 
 def _report(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, attribute: str) -> Result:

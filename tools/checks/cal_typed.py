@@ -12,10 +12,11 @@ Cannot see: what the type checker cannot type; calls through components that are
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
-from tools.checks._calls import is_patched
-from tools.checks._guards import guarded
+from tools.checks._calls import callee_of, is_patched
+from tools.checks._guards import guarded, never_runs_at
 from tools.checks._typed import cite_row, quoted, rows, upstream_symbol
 from tools.checks.base import Context, Result
 from tools.code.infer import Scope
@@ -43,9 +44,21 @@ def run(context: Context) -> Iterable[Result]:
         symbol = upstream_symbol(context, row.module, names[-1])
         if symbol is None or guarded(context, row.module, row.line, "TypeError"):
             continue
-        if is_patched(context, symbol):
+        if never_runs_at(context, scope, row.line):
+            continue
+        if is_patched(context, symbol) or _bound_plainly(context, scope, row.line):
             continue
         yield _report(context, row, scope, symbol, names)
+
+
+def _bound_plainly(context: Context, scope: Scope, line: int) -> bool:
+    """True when CAL001 follows the innermost call around ``line``."""
+    calls = [
+        node
+        for node in scope.nodes
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return any(callee_of(context, scope, call) is not None for call in calls[-1:])
 
 
 def _report(context: Context, row: Diagnostic, scope: Scope, symbol: Resolution, names: list[str]) -> Result:

@@ -1,0 +1,161 @@
+"""IMP001, IMP002, IMP003: imports that fail, and those that only seem to."""
+
+from __future__ import annotations
+
+from tests.tools.trees import Files, findings, review
+from tools.findings import Finding, Severity
+
+IMP = ("IMP001", "IMP002", "IMP003")
+
+
+def imports(plugin: Files, base: Files, target: Files) -> list[Finding]:
+    return findings(plugin, base, target, *IMP)
+
+
+def test_moved_enum_in_either_direction() -> None:
+    old = {"attention/backends/registry.py": "class AttentionBackendEnum: ...\n"}
+    new = {"v1/attention/backends/registry.py": "class AttentionBackendEnum: ...\n"}
+    plugin = {"platform.py": "from vllm.attention.backends.registry import AttentionBackendEnum\n"}
+    (found,) = imports(plugin, old, new)
+    assert found.check == "IMP001"
+    assert found.introduced
+    assert (found.path, found.line) == ("vllm_metax/platform.py", 1)
+    assert "vllm.v1.attention.backends.registry" in found.suggestion
+    # The other way round: a plugin that is newer than the installed vllm.
+    plugin = {"platform.py": "from vllm.v1.attention.backends.registry import AttentionBackendEnum\n"}
+    (found,) = imports(plugin, new, old)
+    assert "from vllm.attention.backends.registry import AttentionBackendEnum" in found.suggestion
+
+
+def test_split_module_is_one_cause_with_a_finding_a_name() -> None:
+    base = {"utils.py": "def cdiv(): ...\ndef get_mp_context(): ...\ndef get_open_zmq_ipc_path(): ...\n"}
+    target = {
+        "utils/__init__.py": "",
+        "utils/math_utils.py": "def cdiv(): ...\n",
+        "utils/system_utils.py": "def get_mp_context(): ...\n",
+        "utils/network_utils.py": "def get_open_zmq_ipc_path(): ...\n",
+    }
+    plugin = {"a.py": "from vllm.utils import cdiv, get_mp_context, get_open_zmq_ipc_path\n"}
+    found = imports(plugin, base, target)
+    assert len(found) == 3
+    assert len({f.cause for f in found}) == 1
+    homes = {f.message.split("`")[3]: f.suggestion for f in found}
+    assert "from vllm.utils.math_utils import cdiv" in homes["cdiv"]
+    assert "vllm.utils.system_utils" in homes["get_mp_context"]
+    assert "vllm.utils.network_utils" in homes["get_open_zmq_ipc_path"]
+
+
+def test_renamed_class_is_found_by_its_body() -> None:
+    body = "".join(
+        f"    def method_{i}(self, value):\n        return self.table[{i}] + value\n" for i in range(8)
+    )
+    base = {"moe.py": f"class FusedMoE:\n{body}"}
+    target = {"moe.py": f"class FusedMoEFactory:\n{body}"}
+    (found,) = imports({"a.py": "from vllm.moe import FusedMoE\n"}, base, target)
+    assert "`FusedMoEFactory`" in found.message
+
+
+def test_module_moved_between_packages() -> None:
+    base = {"third_party/fla/ops.py": "def chunk(): ...\n"}
+    target = {"model_executor/layers/fla/ops.py": "def chunk(): ...\n"}
+    (found,) = imports({"a.py": "def f():\n    from vllm.third_party.fla.ops import chunk\n"}, base, target)
+    assert "vllm.model_executor.layers.fla.ops" in found.suggestion
+    assert found.symbol == "f"
+
+
+def test_there_before_is_told_apart() -> None:
+    (found,) = imports({"a.py": "from vllm.x import never_there\n"}, {"x.py": ""}, {"x.py": ""})
+    assert not found.introduced
+
+
+def test_internal_module_gone_and_found_again() -> None:
+    plugin = {
+        "registry/quant.py": "class Awq: ...\n",
+        "a.py": "def f():\n    from vllm_metax.quant_config.quant import Awq\n",
+    }
+    (found,) = imports(plugin, {}, {})
+    assert found.check == "IMP002"
+    assert "vllm_metax.registry.quant" in found.suggestion
+
+
+def test_swallowed_import_says_what_is_off() -> None:
+    plugin = {
+        "new/cuda.py": "class Lib: ...\n",
+        "mem.py": """
+            try:
+                from vllm_metax.old.cuda import Lib
+                available = True
+            except ModuleNotFoundError:
+                available = False
+                lib_name = None
+
+            def sleep():
+                assert available
+        """,
+    }
+    (found,) = imports(plugin, {}, {})
+    assert found.check == "IMP003"
+    assert found.silent
+    assert "`available = False`" in found.consequence
+    assert "`sleep`" in found.consequence
+
+
+def test_near_misses_are_silent() -> None:
+    upstream = {
+        "envs.py": "T = {'A': 1}\ndef __getattr__(n):\n    return T[n]\n",
+        "pkg/__init__.py": "from .impl import *\n",
+        "pkg/impl.py": "def f(): ...\n",
+        "shim.py": "try:\n    from vllm._C import op\nexcept ImportError:\n    op = None\n",
+        "new.py": "def moved(): ...\n",
+    }
+    plugin = {
+        "compressed_tensors.py": "class Own: ...\n",
+        "a.py": """
+            from __future__ import annotations
+            from vllm.envs import A
+            from vllm.pkg import f
+            from vllm.shim import op
+            from vllm._version import version
+            import vllm._C_stable_libtorch
+            from compressed_tensors import CompressionFormat
+            from .compressed_tensors import Own
+            try:
+                from vllm.new import moved
+            except ImportError:
+                from vllm.old import moved
+            if vllm_version_is("1.0"):
+                from vllm.old import gone
+            else:
+                from vllm.new import moved as gone
+        """,
+    }
+    base = {**upstream, "old.py": "def moved(): ...\ndef gone(): ...\n"}
+    assert imports(plugin, base, upstream) == []
+
+
+def test_typing_imports_are_notes() -> None:
+    plugin = {"a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from vllm.x import Gone\n"}
+    (found,) = imports(plugin, {"x.py": "class Gone: ...\n"}, {"x.py": ""})
+    assert found.severity is Severity.NOTE
+
+
+def test_a_name_the_plugin_puts_there_itself_is_there() -> None:
+    plugin = {
+        "p.py": "import vllm.x\ndef helper(): ...\nvllm.x.helper = helper\n",
+        "a.py": "from vllm.x import helper\n",
+    }
+    assert imports(plugin, {"x.py": ""}, {"x.py": ""}) == []
+
+
+def test_files_that_do_not_parse_cost_only_themselves() -> None:
+    plugin = {"bad.py": "def f(:\n", "a.py": "from vllm.x import gone\n"}
+    result = review(plugin, {"x.py": "gone = 1\n"}, {"x.py": ""}, *IMP)
+    assert [f.path for f in result.findings] == ["vllm_metax/a.py"]
+
+
+def test_ids_survive_line_shifts() -> None:
+    base, target = {"x.py": "def gone(): ...\n"}, {"x.py": ""}
+    (one,) = imports({"a.py": "from vllm.x import gone\n"}, base, target)
+    (two,) = imports({"a.py": "# a\n# b\n\nfrom vllm.x import gone\n"}, base, target)
+    assert one.id == two.id
+    assert one.line != two.line
