@@ -19,6 +19,7 @@ from tools.checks._calls import callee_of, is_patched
 from tools.checks._guards import guarded, never_runs_at
 from tools.checks._typed import cite_row, quoted, rows, upstream_symbol
 from tools.checks.base import Context, Result
+from tools.code.extract import dotted
 from tools.code.infer import Scope
 from tools.code.typecheck import Diagnostic
 from tools.code.world import Resolution
@@ -56,7 +57,9 @@ def _bound_plainly(context: Context, scope: Scope, line: int) -> bool:
     calls = [
         node
         for node in scope.nodes
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        if isinstance(node, ast.Call)
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        and dotted(node.func) != "super"
     ]
     return any(callee_of(context, scope, call) is not None for call in calls[-1:])
 
