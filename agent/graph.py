@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import Exit, Stop
-from agent.nodes import check, compare, inventory, preflight, report, scope
+from agent.nodes import check, inventory, preflight, report, scope
 from agent.state import BlockedEntry, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
@@ -38,7 +38,6 @@ STEPS: tuple[Step, ...] = (
     Step("scope", scope.run),
     Step("preflight", preflight.run),
     Step("inventory", inventory.run),
-    Step("compare", compare.run),
     Step("check", check.run),
     Step("report", report.run),
 )
@@ -104,7 +103,8 @@ def _node(step: Step, bench: Workbench) -> Callable[[ReviewState], ReviewState]:
             if stop.status is not Exit.USAGE:
                 raise
             update = {"blocked": [_entry(stop.what, stop.why, stop.remedy, wrong_use=True)]}
-        return {**update, "timings": {step.name: round(time.perf_counter() - begun, 3)}}
+        timings = {**bench.timings, step.name: round(time.perf_counter() - begun, 3)}
+        return {**update, "timings": timings}
 
     return node
 

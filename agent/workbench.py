@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,9 +39,12 @@ class Workbench:
 
     def __init__(self, store: Store, progress: Progress) -> None:
         self.store, self.progress = store, progress
+        self.timings: dict[str, float] = {}
+        """Seconds of what is done once for several steps."""
         self._snapshots: dict[Role, Snapshot | SourceError] = {}
         self._trees: Trees | SourceError | None = None
         self._ahead: threading.Thread | None = None
+        self._opened = threading.Event()
         self._fault: Exception | None = None
 
     def read_ahead(self, request: Request) -> None:
@@ -73,7 +77,7 @@ class Workbench:
 
     def snapshot(self, state: ReviewState, role: Role) -> Snapshot:
         """The source of ``role``. Raises SourceError, and SourceChanged when it is not what was recorded."""
-        self._join()
+        self._wait_opened()
         if role not in self._snapshots:
             self._snapshots[role] = self._open(state, role)
         snapshot = self._snapshots[role]
@@ -84,7 +88,7 @@ class Workbench:
 
     def trees(self, state: ReviewState) -> Trees:
         """All three sources, parsed."""
-        self._join()
+        self._wait_read()
         if self._trees is None:
             self._trees = self._load(state, [self.snapshot(state, role) for role in ROLES])
         if isinstance(self._trees, SourceError):
@@ -129,14 +133,24 @@ class Workbench:
         from tools.review import load_trees
 
         plugin, base, target = snapshots
-        return load_trees(plugin, base, target, self.profile(state), self.cache(state), self.progress)
+        profile, cache = self.profile(state), self.cache(state)
+        begun = time.perf_counter()
+        trees = load_trees(plugin, base, target, profile, cache, self.progress)
+        self.timings["reading"] = round(time.perf_counter() - begun, 3)
+        return trees
 
     def _hold(self, state: ReviewState, role: Role, snapshot: Snapshot) -> None:
         recorded = state.get("identities", {}).get(role)
         if recorded and recorded["digest"] != snapshot.identity.digest:
             raise SourceChanged(role, without_login(self.spec(state, role)))
 
-    def _join(self) -> None:
+    def _wait_opened(self) -> None:
+        if self._ahead is not None:
+            self._opened.wait()
+        if self._fault is not None:
+            raise self._fault
+
+    def _wait_read(self) -> None:
         if self._ahead is not None:
             self._ahead.join()
             self._ahead = None
@@ -160,6 +174,7 @@ class Workbench:
                     self._snapshots[role] = error
                 else:
                     self._snapshots[role] = opened[-1]
+            self._opened.set()
             if len(opened) == len(ROLES):
                 try:
                     self._trees = self._load(state, opened)
@@ -169,3 +184,5 @@ class Workbench:
             return  # the first step meets the same and says it
         except Exception as error:  # noqa: BLE001 - the border of a thread: raised again where the result is used
             self._fault = error
+        finally:
+            self._opened.set()

@@ -59,7 +59,10 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         coverage=Coverage.model_validate(
             {**_stored(state, bench, "coverage"), "unchanged": compared.get("unchanged", ())}
         ),
-        timings={**state.get("timings", {}), **checked.get("timings", {})},
+        timings={
+            name: round(seconds, 3)
+            for name, seconds in {**state.get("timings", {}), **checked.get("timings", {})}.items()
+        },
         blocked=tuple(Blocked(what=b["what"], why=b["why"], remedy=b["remedy"]) for b in blocked),
         findings=tuple(checked.get("findings", ())),
         unresolved=tuple(checked.get("unresolved", ())),

@@ -100,7 +100,7 @@ def test_interrupted_before_a_session(place: Place) -> None:
 
 @pytest.mark.parametrize("role", ["plugin", "base", "target"])
 def test_changed_sources_are_named(place: Place, role: str) -> None:
-    child = hang(place, "compare:before")
+    child = hang(place, "check:before")
     child.kill()
     child.communicate()
     package = "vllm_metax" if role == "plugin" else "vllm"
