@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from tools.code.extract import dotted, parse
-from tools.code.shapes import FunctionNode
 from tools.code.records import Function
+from tools.code.shapes import FunctionNode
 from tools.code.tree import Tree
 
 _NODES: WeakKeyDictionary[Tree, dict[tuple[str, int], FunctionNode | None]] = WeakKeyDictionary()

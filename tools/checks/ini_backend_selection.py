@@ -17,8 +17,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tools.checks._platforms import false_hooks
+from tools.checks._reads import reads
 from tools.checks._source import IN_TREE, dead, effects, function_node, guarded_nodes, self_name
-from tools.checks._state import Method, Run, constants, construction, find, node_of, reads
+from tools.checks._state import Method, Run, constants, construction, find, node_of
 from tools.checks._uses import is_entry
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted

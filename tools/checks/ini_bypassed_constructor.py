@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tools.checks._platforms import false_hooks
-from tools.checks._state import Method, Read, Run, constants, construction, find, follow, node_of, reads
+from tools.checks._reads import Read, reads
+from tools.checks._state import Method, Run, constants, construction, find, follow, node_of
 from tools.checks._uses import is_entry, stored_outside
 from tools.checks.base import Context, Result
 from tools.code.world import Kind, Resolution

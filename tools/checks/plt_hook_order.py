@@ -36,7 +36,8 @@ def run(context: Context) -> Iterable[Result]:
         for owner in context.world.mro(cls).classes:
             if context.world.tree(owner.module) is not context.plugin:
                 continue
-            for name, hook in sorted(context.plugin.namespace(owner.module).methods[owner.qualname].items()):
+            own = context.plugin.namespace(owner.module).methods.get(owner.qualname, {})
+            for name, hook in sorted(own.items()):
                 if f"{owner.id}.{name}" in seen:
                     continue
                 seen.add(f"{owner.id}.{name}")

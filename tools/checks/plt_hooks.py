@@ -52,7 +52,8 @@ def run(context: Context) -> Iterable[Result]:
     world = context.world
     others = rivals(context)
     hooks = false_hooks(context)
-    for name, default in sorted(context.upstream.namespace(base.module).methods[base.qualname].items()):
+    asked = context.upstream.namespace(base.module).methods.get(base.qualname, {})
+    for name, default in sorted(asked.items()):
         if name.startswith("__"):
             continue
         lacking = [cls for cls in own if (d := world.definer(cls, name)) is not None and d.id == base.id]
