@@ -120,26 +120,34 @@ class Classes:
     @cached_property
     def met(self) -> tuple[Seat, ...]:
         """Seats of classes that upstream can hold an instance of: a common base of the plugin's is not."""
-        return tuple(s for s in self.seats if s.cls.id not in self.parents or self._used(s))
+        return tuple(s for s in self.seats if s.cls.id not in self.parents or self.is_used(s.cls))
 
-    def _used(self, seat: Seat) -> bool:
-        name = seat.cls.qualname.rpartition(".")[2]
-        record = self.world.class_record(seat.cls)
-        return bool(
-            seat.replaced
-            or (record is not None and record.decorators)
-            or name in self.context.plugin.calls_by_name
-            or name in self._returned
-        )
+    def is_used(self, cls: Resolution) -> str:
+        """What makes an instance of ``cls``, as a trigger reads; '' when nothing was found."""
+        name = cls.qualname.rpartition(".")[2]
+        record = self.world.class_record(cls)
+        if cls.id in self.replaced_by:
+            return f"upstream constructs `{self.replaced_by[cls.id][0].qualname}`, which is this class now"
+        if record is not None and any("register" in d for d in record.decorators):
+            return f"upstream constructs what `@{record.decorators[0].partition('(')[0]}` registered"
+        for module, call in self.context.plugin.calls_by_name.get(name, ()):
+            if self.world.name(module, call.scope, call.callee).id == cls.id:
+                return f"`{call.scope or module}` constructs it at `{self._path(module)}:{call.line}`"
+        if name in self._returned:
+            return f"upstream constructs what `{self._returned[name]}` returns"
+        return ""
+
+    def _path(self, module: str) -> str:
+        return self.context.plugin.paths[module]
 
     @cached_property
-    def _returned(self) -> frozenset[str]:
-        """Names in return annotations ``type[X]``: classes that getters hand to upstream."""
-        out: set[str] = set()
+    def _returned(self) -> dict[str, str]:
+        """Names in return annotations ``type[X]``, with the getter that hands the class to upstream."""
+        out: dict[str, str] = {}
         for _, function in self.context.plugin.functions():
             if function.returns and function.returns.startswith(("type[", "Type[")):
-                out.add(function.returns[5:-1].strip("\"'").partition("[")[0])
-        return frozenset(out)
+                out[function.returns[5:-1].strip("\"'").partition("[")[0]] = function.qualname
+        return out
 
     @cached_property
     def overrides(self) -> tuple[Override, ...]:
