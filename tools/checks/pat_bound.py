@@ -26,6 +26,8 @@ ID = "PAT004"
 TITLE = "Patch that does not reach a module which bound the name"
 SEVERITY = Severity.WARNING
 
+_LOADER = "load_general_plugins"
+"""What upstream calls to load the plugins: its callers' modules are imported by then."""
 _KINDS = (PatchKind.DECORATOR, PatchKind.ASSIGNMENT, PatchKind.SETATTR)
 
 
@@ -49,12 +51,13 @@ def _judged(context: Context, patch: Patch, found: Resolution) -> Iterator[Resul
     if context.before is not None:
         was = original(context.before, patch)
         earlier = {module for module, _ in _holders(context.before, patch, was)}
-    loaded = _loaded_with(context, patch)
+    loaded = loaded_before(context, patch)
     for fresh in (False, True):
         group = {m: i for m, i in holders.items() if (m not in earlier) == fresh or context.before is None}
         if not group or (fresh and context.before is None):
             continue
-        yield _report(context, patch, found, group, fresh, any(m in loaded for m in group))
+        early = {m: i for m, i in group.items() if m in loaded}
+        yield _report(context, patch, found, early or group, fresh, bool(early))
 
 
 def _holders(context: Context, patch: Patch, found: Resolution) -> Iterator[tuple[str, Import]]:
@@ -91,14 +94,28 @@ def _replaced(context: Context, module: str, scope: str) -> bool:
     return False
 
 
-def _loaded_with(context: Context, patch: Patch) -> frozenset[str]:
-    """Modules imported, at the latest, with the patched one: its packages and what they import."""
-    upstream = context.upstream
-    pending = []
+def loaded_before(context: Context, patch: Patch) -> frozenset[str]:
+    """Modules imported before the patch, in some process: by the patched module's packages, or by the loader."""
+    starts = []
     module = patch.target_module
     while module:
-        pending.append(module)
+        starts.append(module)
         module = module.rpartition(".")[0]
+    before = closure(context, tuple(starts))
+    if patch.module.rpartition(".")[2] == "platform":
+        return before  # imported long before the general plugins
+    loaders = {m for m, c in context.upstream.calls_by_name.get(_LOADER, ()) if c.scope}
+    return before | closure(context, tuple(sorted(loaders)))
+
+
+def closure(context: Context, starts: tuple[str, ...]) -> frozenset[str]:
+    """Every upstream module that importing ``starts`` imports at module level."""
+    known = context.shared.setdefault(f"pat:closures:{context.role}", {})
+    assert isinstance(known, dict)
+    if starts in known:
+        return known[starts]  # type: ignore[no-any-return]
+    upstream = context.upstream
+    pending = list(starts)
     seen: set[str] = set()
     while pending:
         module = pending.pop()
@@ -113,7 +130,8 @@ def _loaded_with(context: Context, patch: Patch) -> frozenset[str]:
             while "." in source:
                 source = source.rpartition(".")[0]
                 pending.append(source)
-    return frozenset(seen)
+    known[starts] = frozenset(seen)
+    return known[starts]  # type: ignore[no-any-return]
 
 
 def _report(
@@ -133,7 +151,7 @@ def _report(
         line=patch.line,
         symbol=patch.scope,
         key=f"{patch.target}:new" if fresh else patch.target,
-        severity=Severity.WARNING if (loaded or fresh) and runs else Severity.NOTE,
+        severity=Severity.WARNING if loaded and runs else Severity.NOTE,
         certainty=Certainty.LIKELY if loaded else Certainty.POSSIBLE,
         message=f"the patch of `{patch.target}` does not reach {listed(sorted(group))}, which bound "
         f"`{found.qualname}` by `from … import` and {'call it' if len(group) > 1 else 'calls it'}{since}",

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from tools.checks._callers import Callers, callers_of
 from tools.checks._classes import Seat
 from tools.checks.base import Context, Result
+from tools.checks.pat_bound import loaded_before
 from tools.checks.pat_common import OTHER_DEVICE, applied, arguments, original
 from tools.code.records import Call, Function, Param, ParamKind
 from tools.code.signature import (
@@ -77,6 +78,40 @@ def _judged(
         yield _report(context, patch, new, old, fit, worst, count)
     elif shifted is not None:
         yield _report_shift(context, patch, new, old, fit, shifted)
+    elif not any(True for _ in _spelled(context, patch.attribute.rpartition(".")[2])):
+        yield from _never_called_by_name(context, patch, new, old, fit)
+
+
+def _never_called_by_name(
+    context: Context, patch: Patch, new: Resolution, old: Resolution, fit: Fit
+) -> Iterator[Result]:
+    """Handed on as a value (``Process(target=…)``): what the original gained, its caller may well pass."""
+    was = context.before.world.path(patch.target) if context.before is not None else None
+    record = was and context.before and context.before.world.function_record(was)
+    if not record or any(p.kind is ParamKind.VAR_KEYWORD for p in fit.taken):
+        return
+    known = {p.name for p in without_receiver(record)} | {p.name for p in fit.taken}
+    gained = [p.name for p in fit.meant if p.name not in known]
+    if not gained:
+        return
+    names = ", ".join(f"`{g}`" for g in gained)
+    yield context.finding(
+        ID,
+        module=new.module,
+        line=fit.ours.line,
+        symbol=new.qualname,
+        key=f"{patch.target}:gained",
+        severity=Severity.WARNING if applied(context, patch.module) else Severity.NOTE,
+        certainty=Certainty.POSSIBLE,
+        message=f"`{new.qualname}` replaces `{patch.target}`, which gained {names}; it is never called by name, "
+        "so what its callers pass cannot be read",
+        trigger=f"whoever is handed `{patch.target}` calls it",
+        consequence=f"TypeError: unexpected keyword argument '{gained[0]}', if it is passed",
+        suggestion=f"take over the target's signature {render(fit.meant)} and what the original does with it",
+        evidence=[context.cite_definition(old)],
+        level=Level.SIGNATURE,
+        cause=f"{old.id} signature",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +211,10 @@ def _function_calls(
         return Certainty.CERTAIN
     if module in context.plugin.paths:
         return Certainty.LIKELY if owner else None
-    return Certainty.LIKELY if _imports_late(context, module, call, name) else None
+    if _imports_late(context, module, call, name):
+        return Certainty.CERTAIN
+    early = loaded_before(context, patch)
+    return None if module in early else Certainty.LIKELY
 
 
 def _imports_late(context: Context, module: str, call: Call, name: str) -> bool:
@@ -195,8 +233,8 @@ def _method_calls(
         return None
     owner = Resolution(Kind.CLASS, old.module, old.qualname.rpartition(".")[0])
     cls, _, receiver = callers.enclosing(module, call.scope)
-    if cls is not None and receiver and head == receiver:
-        return Certainty.CERTAIN if world.definer(cls, name) == owner else None
+    if cls is not None and receiver and head == receiver and world.definer(cls, name) == owner:
+        return Certainty.CERTAIN
     family = frozenset(c.id for c in world.mro(owner).classes)
     return callers.lands_on(Seat(owner, family, frozenset({owner.id}), True), name, module, call)
 

@@ -33,12 +33,22 @@ def run(context: Context) -> Iterable[Result]:
 
 def _missing(context: Context, patch: Patch) -> bool:
     found = original(context, patch)
+    if found.kind is Kind.DYNAMIC and "." in patch.attribute and context.before is not None:
+        # Bases that cannot be read might have it, but in base the readable ones did.
+        was = original(context.before, patch)
+        return was.kind in (Kind.FUNCTION, Kind.VALUE) and not _read_at_runtime(context, patch)
     if found.found:
         return False
     if not patch.allow_missing:
         return not _created_by_plugin(context, patch)
     # Missing is allowed, and it was always missing: the plugin adds something on purpose.
     return context.before is not None and original(context.before, patch).found
+
+
+def _read_at_runtime(context: Context, patch: Patch) -> bool:
+    """True when upstream still calls something of that name: an unreadable base may well define it."""
+    owner = context.world.path(f"{patch.target_module}.{patch.attribute.rpartition('.')[0]}")
+    return owner.kind is not Kind.CLASS or patch.attribute.rpartition(".")[2].startswith("__")
 
 
 def _created_by_plugin(context: Context, patch: Patch) -> bool:

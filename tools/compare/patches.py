@@ -144,7 +144,7 @@ def _imported_name(world: World, scope: Scope, name: str) -> str:
     head, _, rest = name.partition(".")
     for imported in world.plugin.modules[scope.module].imports:
         if imported.bound == head and imported.name not in ("", ".", "*"):
-            return _join(imported.name, rest)
+            return f"{imported.name}.{rest}" if rest else imported.name
     return ""
 
 
