@@ -13,7 +13,7 @@ Cannot see: names that ``get_name`` computes, and backends that nothing register
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
 from tools.code.records import Function
@@ -33,7 +33,7 @@ _RETURNED = re.compile(r"^\s*return\s+[\"']([^\"']+)[\"']\s*(?:#.*)?$")
 def run(context: Context) -> Iterable[Result]:
     """Judges the member that is registered for, and the name of the class that is registered."""
     tables = lookups_of(context)
-    lookups: dict[str, tuple[str, int]] | None = None
+    lookups: dict[str, tuple[str, int] | None] = {}
     seen: set[str] = set()
     for item in registrations(context):
         if item.kind != ATTENTION or item.owner is None or not item.key:
@@ -48,11 +48,14 @@ def run(context: Context) -> Iterable[Result]:
         if cls is None or cls.id in seen:
             continue
         seen.add(cls.id)
-        if lookups is None:
-            lookups = dict(_lookups(context))
         found = _name(context, cls)
-        site = lookups.get(item.owner.qualname)
-        if found is not None and site is not None and found[0] not in members:
+        if found is None or found[0] in members:
+            continue
+        enum = item.owner.qualname
+        if enum not in lookups:
+            lookups[enum] = _lookup(context, enum)
+        site = lookups[enum]
+        if site is not None:
             yield _no_name(context, cls, found, site, item.owner)
 
 
@@ -63,13 +66,16 @@ def _class(context: Context, item: Registration) -> Resolution | None:
     return found if context.world.tree(found.module) is context.plugin else None
 
 
-def _lookups(context: Context) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Enum name -> where upstream turns a backend's name into a member of it."""
-    for module in sorted({m for m, _ in context.upstream.calls_by_name.get("get_name", ())}):
-        for number, text in enumerate(context.upstream.lines(module), 1):
-            match = _BY_NAME.search(text)
-            if match is not None:
-                yield match.group(1), (module, number)
+def _lookup(context: Context, enum: str) -> tuple[str, int] | None:
+    """Where upstream turns a backend's name into a member of ``enum``; None where it never does."""
+    upstream = context.upstream
+    for module in lookups_of(context).importers(enum):
+        if b".get_name()]" in upstream.snapshot.read(upstream.paths[module]):
+            for number, text in enumerate(upstream.lines(module), 1):
+                match = _BY_NAME.search(text)
+                if match is not None and match.group(1) == enum:
+                    return module, number
+    return None
 
 
 def _name(context: Context, cls: Resolution) -> tuple[str, Resolution, Function] | None:

@@ -21,6 +21,7 @@ from tools.checks.base import Context, Result
 from tools.code.infer import Scope
 from tools.code.world import Kind
 from tools.findings import Certainty, Severity
+from tools.registry.importing import quoted_paths
 from tools.registry.outcomes import How
 from tools.registry.sites import ATTENTION, MODEL, Registration, registrations
 from tools.registry.startup import startup_of
@@ -42,8 +43,11 @@ def run(context: Context) -> Iterable[Result]:
             if problem is not None:
                 yield _registered(context, item, problem)
     for module in sorted(context.plugin.paths):
-        if not context.plugin.modules[module].error and _may_hold(context, module):
-            for scope in context.inference.scopes(module):
+        if context.plugin.modules[module].error:
+            continue
+        lines = _lines(context, module)
+        for scope in context.inference.scopes(module) if lines else ():
+            if _covers(scope, lines):
                 for text, line in _texts(scope):
                     tree = context.world.tree(text.replace(":", "."))
                     if (module, text) in told or tree is None:
@@ -54,32 +58,36 @@ def run(context: Context) -> Iterable[Result]:
                         yield _named(context, scope, text, line, problem)
 
 
-def _may_hold(context: Context, module: str) -> bool:
-    content = context.plugin.snapshot.read(context.plugin.paths[module])
-    packages = (context.plugin.package, context.upstream.package)
-    return any(f"{quote}{p}.".encode() in content for quote in "\"'" for p in packages)
+def _lines(context: Context, module: str) -> set[int]:
+    """Lines that hold a text beginning with the name of either package."""
+    trees = (context.plugin, context.upstream)
+    return {n for tree in trees for _, n in quoted_paths(context.plugin, module, tree.package)}
+
+
+def _covers(scope: Scope, lines: set[int]) -> bool:
+    node = scope.node
+    if isinstance(node, ast.Module):
+        return True
+    return any(node.lineno <= line <= (node.end_lineno or line) for line in lines)
 
 
 def _texts(scope: Scope) -> Iterator[tuple[str, int]]:
     """Texts used as values: not docstrings, not compared with, no arguments of a patch decorator."""
     skipped: set[int] = set()
+    texts: list[ast.Constant] = []
     for node in scope.nodes:
-        if isinstance(node, ast.Compare):
+        if type(node) is ast.Constant:
+            if isinstance(node.value, str) and _CLASS_PATH.fullmatch(node.value):
+                texts.append(node)
+        elif isinstance(node, ast.Compare | ast.JoinedStr | ast.BinOp):
             skipped |= {id(n) for n in ast.walk(node)}
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
         elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             skipped |= {id(n) for d in node.decorator_list for n in ast.walk(d)}
-        elif isinstance(node, ast.JoinedStr | ast.BinOp):
-            skipped |= {id(n) for n in ast.walk(node)}
-    for node in scope.nodes:
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in skipped
-            and _CLASS_PATH.fullmatch(node.value)
-        ):
-            yield node.value, node.lineno
+    for text in texts:
+        if id(text) not in skipped:
+            yield str(text.value), text.lineno
 
 
 def _problem(context: Context, text: str, *, colon: bool) -> tuple[str, str, str] | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
 from tools.findings import Attribution, Certainty, Severity
+from tools.registry.closure import imported_with
 from tools.registry.effective import FIRST_WINS, rivals
 from tools.registry.lookups import lookups_of
 from tools.registry.outcomes import How
@@ -37,10 +38,9 @@ def run(context: Context) -> Iterable[Result]:
             if loser is not winner and _value(loser) != _value(winner):
                 yield _rival(context, key, loser, winner)
     if not any(p.attribute == "direct_register_custom_op" for p in context.patches):
-        in_tree = lookups_of(context).torch_ops
         for item in registrations(context):
-            site = in_tree.get(item.key)
-            if item.kind == TORCH_OP and site is not None:
+            site = lookups_of(context).torch_ops.get(item.key) if item.kind == TORCH_OP else None
+            if site is not None:
                 yield _in_tree(context, item, site)
 
 
@@ -75,9 +75,7 @@ def _rival(context: Context, key: str, loser: Registration, winner: Registration
 
 def _in_tree(context: Context, item: Registration, site: tuple[str, int]) -> Result:
     module, line = site
-    together = any(
-        context.plugin.absolute(item.module, i) == module for i in context.plugin.modules[item.module].imports
-    )
+    together = module in imported_with(context.world, [item.module])
     reached = startup_of(context).reached(item.module, item.line)
     return context.finding(
         ID,
@@ -85,8 +83,8 @@ def _in_tree(context: Context, item: Registration, site: tuple[str, int]) -> Res
         line=item.line,
         symbol=item.symbol,
         key=f"in tree {item.key}",
-        severity=Severity.ERROR,
-        certainty=Certainty.CERTAIN if together else Certainty.LIKELY,
+        severity=Severity.ERROR if together else Severity.WARNING,
+        certainty=Certainty.CERTAIN if together else Certainty.POSSIBLE,
         message=f"{context.version(context.role)} registers torch op {item.key!r} in tree ({module}:{line})",
         trigger="start of every process"
         if together and reached.how is How.ALWAYS

@@ -70,6 +70,8 @@ def _finding(
     kernels = {i.key.split(" ")[0] for i in items if i.kind == LINEAR_KERNEL}
     others = {key.split(" ")[0] for kind, key in rivals(context) if kind == LINEAR_KERNEL}
     alone = kernels - others
+    # A name in a comment of the package says that somebody left it out on purpose.
+    comment = _commented(context, package, module)
     silent = not alone
     child = module.removeprefix(package + ".").partition(".")[0]
     return context.finding(
@@ -78,7 +80,7 @@ def _finding(
         line=sibling.line,
         symbol="",
         key=module,
-        severity=Severity.ERROR if alone else Severity.WARNING,
+        severity=Severity.NOTE if comment else Severity.ERROR if alone else Severity.WARNING,
         certainty=Certainty.CERTAIN,
         message=f"{package} imports {sibling.name} but not {child}, which registers {what}",
         trigger=f"models that need {what}",
@@ -91,3 +93,8 @@ def _finding(
         silent=silent,
         attribution=Attribution.EXISTING,
     )
+
+
+def _commented(context: Context, package: str, module: str) -> bool:
+    name = module.rpartition(".")[2]
+    return any(name in text.partition("#")[2] for text in context.plugin.lines(package))

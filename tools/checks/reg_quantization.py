@@ -168,7 +168,8 @@ def _unsupported(context: Context, item: Registration, owner: Resolution) -> Res
         line=item.line,
         symbol=item.symbol,
         key=f"unsupported {item.key}",
-        severity=Severity.WARNING,
+        # Plugins register names they do not support on purpose, to keep upstream from choosing them.
+        severity=Severity.NOTE,
         certainty=Certainty.LIKELY,
         message=f"{item.key!r} is registered, but {owner.qualname}.supported_quantization does not hold it",
         trigger=f"a checkpoint quantized with {item.key}",

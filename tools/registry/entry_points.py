@@ -60,8 +60,10 @@ def entry_points(plugin: Tree, profile: Profile) -> tuple[EntryPoint, ...]:
     """
     found: list[EntryPoint] = []
     for folder in _folders(plugin.prefix):
-        found = list(_declared(plugin.snapshot, folder))
-        found = [e for e in found if e.group.startswith(profile.upstream_package + ".")]
+        for declared in _declared(plugin.snapshot, folder):
+            found = [e for e in declared if e.group.startswith(profile.upstream_package + ".")]
+            if found:
+                break
         if found:
             break
     if not found:
@@ -84,12 +86,13 @@ def _folders(prefix: str) -> Iterator[str]:
     yield ""
 
 
-def _declared(snapshot: Snapshot, folder: str) -> Iterator[EntryPoint]:
+def _declared(snapshot: Snapshot, folder: str) -> Iterator[list[EntryPoint]]:
+    """What each file declares. A static table in pyproject.toml is in force whatever setup.py says."""
     paths = set(snapshot.paths())
     for name, reader in (("pyproject.toml", _pyproject), ("setup.cfg", _setup_cfg), ("setup.py", _setup_py)):
         path = folder + name
         if path in paths:
-            yield from reader(path, snapshot.read(path))
+            yield list(reader(path, snapshot.read(path)))
 
 
 def _line_of(lines: list[str], after: str, name: str) -> int:

@@ -63,11 +63,11 @@ def loop_imports(tree: Tree, module: str, loop: ast.For | ast.AsyncFor) -> list[
     return out
 
 
-def quoted_paths(tree: Tree, module: str) -> list[tuple[str, int]]:
-    """(dotted path, line) of texts in ``module`` that begin with the tree's own package name."""
+def quoted_paths(tree: Tree, module: str, package: str) -> list[tuple[str, int]]:
+    """(dotted path, line) of texts in ``module`` that begin with the name of ``package``."""
     content = tree.snapshot.read(tree.paths[module])
-    needle = tree.package.encode() + b"."
-    if needle not in content:
+    needle = package.encode() + b"."
+    if b'"' + needle not in content and b"'" + needle not in content:
         return []
     pattern = re.compile(rb"[\"']" + re.escape(needle) + rb"[\w.:]*")
     return [

@@ -129,13 +129,20 @@ class Lookups:
 
     # ---- torch ops ----
 
+    def importers(self, name: str) -> list[str]:
+        """Upstream modules that import something called ``name`` at module level."""
+        return sorted(
+            module
+            for module, record in self.upstream.modules.items()
+            if any(i.name == name and not i.scope for i in record.imports)
+        )
+
     @property
     def torch_ops(self) -> dict[str, tuple[str, int]]:
         """Name of an op in upstream's own library -> (module, line) that defines it."""
         if self._torch_ops is None:
             self._torch_ops = {}
-            modules = {m for m, _ in self.upstream.calls_by_name.get("direct_register_custom_op", ())}
-            for module in sorted(modules):
+            for module in self.importers("direct_register_custom_op"):
                 content = self.upstream.snapshot.read(self.upstream.paths[module])
                 for match in _OP_CALL.finditer(content):
                     line = content.count(b"\n", 0, match.start()) + 1

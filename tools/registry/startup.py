@@ -30,11 +30,13 @@ class Startup:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.world, self.plugin = subject.world, subject.plugin
-        self.entries = entry_points(subject.plugin, subject.profile)
         self._class_paths: list[str] = []
         self.loader: Loader = read_loader(subject.upstream)
-        before = subject.before
-        self.bodies: Bodies = startup_of(before).bodies if before is not None else Bodies(subject.plugin)
+        before = startup_of(subject.before) if subject.before is not None else None
+        self.entries: tuple[EntryPoint, ...] = (
+            before.entries if before is not None else entry_points(subject.plugin, subject.profile)
+        )
+        self.bodies: Bodies = before.bodies if before is not None else Bodies(subject.plugin)
         self._resolved: Resolved = {}
         self._radii: dict[tuple[Site, str], BlastRadius] = {}
 
@@ -217,7 +219,7 @@ class Startup:
             yield source, imported.line, f"imports {source}"
             if imported.name not in ("", ".", "*"):
                 yield f"{source}.{imported.name}", imported.line, f"imports {source}.{imported.name}"
-        for path, line in quoted_paths(self.plugin, module):
+        for path, line in quoted_paths(self.plugin, module, self.plugin.package):
             yield path.replace(":", "."), line, f"names {path}"
 
     def blast_radius(self, module: str, line: int, exception: str = "ImportError") -> BlastRadius:
