@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from tools.checks._attributes import Presence, descendants, family, presence
 from tools.checks._guards import guarded, never_runs, tested
-from tools.checks._places import went
+from tools.checks._successors import went
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted
 from tools.code.infer import Form, Scope, Type

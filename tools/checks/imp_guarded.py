@@ -16,7 +16,8 @@ import ast
 from collections.abc import Iterable
 
 from tools.checks._imports import BrokenImport, broken_imports, handler_of
-from tools.checks._places import scope_symbol, went
+from tools.checks._places import scope_symbol
+from tools.checks._successors import went
 from tools.checks.base import Context, Result
 from tools.findings import Certainty, Decision, Severity
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tools.checks._imports import BrokenImport, broken_imports
-from tools.checks._places import reach_of, scope_symbol, went
+from tools.checks._places import reach_of, scope_symbol
+from tools.checks._successors import went
 from tools.checks.base import Context, Result
 from tools.findings import Certainty, Decision, Severity
 

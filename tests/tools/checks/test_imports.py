@@ -159,3 +159,67 @@ def test_ids_survive_line_shifts() -> None:
     (two,) = imports({"a.py": "# a\n# b\n\nfrom vllm.x import gone\n"}, base, target)
     assert one.id == two.id
     assert one.line != two.line
+
+
+FACTORY_BASE = {"moe.py": "class FusedMoE:\n    @classmethod\n    def make_mapping(cls): ...\n"}
+FACTORY = {"moe.py": "def FusedMoE(*args): ...\ndef fused_moe_make_mapping(): ...\n"}
+
+
+def test_class_that_became_a_function() -> None:
+    plugin = {
+        "a.py": """
+            from vllm.moe import FusedMoE
+            def f(layer: FusedMoE):
+                if isinstance(layer, FusedMoE):
+                    return FusedMoE.make_mapping()
+            def g(layer: FusedMoE | None): ...
+            class Own(FusedMoE): ...
+        """
+    }
+    found = findings(plugin, FACTORY_BASE, FACTORY, "IMP004")
+    seen = {(f.line, str(f.severity)) for f in found}
+    assert seen == {(3, "note"), (4, "error"), (5, "error"), (6, "error"), (7, "error")}
+    assert len({f.cause for f in found}) == 1
+    assert any("fused_moe_make_mapping" in f.suggestion for f in found)
+
+
+def test_calling_what_became_a_function_is_fine() -> None:
+    plugin = {
+        "a.py": """
+            from __future__ import annotations
+            from vllm.moe import FusedMoE
+            def f():
+                return FusedMoE(1), FusedMoE.__name__
+        """
+    }
+    assert findings(plugin, FACTORY_BASE, FACTORY, "IMP004") == []
+
+
+def test_what_upstream_itself_uses_in_the_place_of_a_removed_base() -> None:
+    base = {"b.py": "class Sparse: ...\n", "user.py": "from vllm.b import Sparse\nclass Impl(Sparse): ...\n"}
+    target = {
+        "b.py": "",
+        "new.py": "class Common: ...\n",
+        "user.py": "from vllm.new import Common\nclass Impl(Common): ...\n",
+    }
+    (found,) = imports({"a.py": "from vllm.b import Sparse\n"}, base, target)
+    assert "`Impl` derives from `Common` now" in found.message
+    assert "from vllm.new import Common" in found.suggestion
+
+
+def test_package_of_the_plugin_that_was_moved_as_a_whole() -> None:
+    plugin = {
+        "registry/ops/__init__.py": "",
+        "registry/ops/norm.py": "class Norm: ...\n",
+        "registry/quant.py": "",
+        "a.py": """
+            def f():
+                import vllm_metax.custom
+                import vllm_metax.quant
+                from vllm_metax.custom.norm import Norm
+        """,
+    }
+    found = {f.line: f.suggestion for f in imports(plugin, {}, {})}
+    assert found[3] == "`import vllm_metax.registry.ops`"
+    assert found[4] == "`import vllm_metax.registry.quant`"
+    assert "vllm_metax.registry.ops.norm" in found[5]
