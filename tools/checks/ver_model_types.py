@@ -94,12 +94,16 @@ def _changed(context: Context, names: frozenset[str]) -> Iterator[Widened]:
     """Tests of the target about one of ``names``, in files where new names stand near them."""
     assert context.before is not None
     old, new = context.before.upstream, context.upstream
+    encoded = [name.encode() for name in names]
     for module in sorted(new.paths) if names else ():
         if module not in old.paths or new.modules[module].error or old.modules[module].error:
             continue
         if new.snapshot.blob(new.paths[module]) == old.snapshot.blob(old.paths[module]):
             continue
-        now, then = new.snapshot.read(new.paths[module]), old.snapshot.read(old.paths[module])
+        now = new.snapshot.read(new.paths[module])
+        if not any(name in now for name in encoded):
+            continue
+        then = old.snapshot.read(old.paths[module])
         if not _near(now, set(_QUOTED.findall(now)) - set(_QUOTED.findall(then)), names):
             continue
         before = list(_tests(old, module))
