@@ -142,11 +142,14 @@ class Classes:
 
     @cached_property
     def _returned(self) -> dict[str, str]:
-        """Names in return annotations ``type[X]``, with the getter that hands the class to upstream."""
+        """Names in return annotations ``type[X]``, with the getter that hands just that class out."""
         out: dict[str, str] = {}
-        for _, function in self.context.plugin.functions():
+        for module, function in self.context.plugin.functions():
             if function.returns and function.returns.startswith(("type[", "Type[")):
-                out[function.returns[5:-1].strip("\"'").partition("[")[0]] = function.qualname
+                name = function.returns[5:-1].strip("\"'").partition("[")[0]
+                body = self.context.plugin.lines(module)[function.line : function.end_line]
+                if any(line.strip() == f"return {name}" for line in body):
+                    out[name] = function.qualname
         return out
 
     @cached_property

@@ -44,8 +44,8 @@ def _judge(context: Context, classes: Classes, cls: Resolution) -> Iterator[Resu
     if any(context.world.tree(owner.module) is context.plugin for owner, _ in missing):
         return  # Meant to be abstract: the plugin itself asks for more.
     used = classes.is_used(cls)
-    if not used and cls.id in classes.parents:
-        return
+    if not used and (cls.id in classes.parents or context.before is None or _missing(context.before, cls)):
+        return  # Never constructed as it is, before the upgrade either.
     record = context.world.class_record(cls)
     line = record.line if record is not None else 1
     names = [f.qualname.rpartition(".")[2] for _, f in missing]
@@ -82,14 +82,12 @@ def _missing(context: Context, cls: Resolution) -> list[tuple[Resolution, Functi
     mro = world.mro(cls).classes
     enforced = False
     for owner in mro:
-        if owner.kind is Kind.EXTERNAL and owner.id in ("abc:ABC", "torch.nn:Module"):
-            enforced = enforced or owner.id == "abc:ABC"
-        elif owner.kind is not Kind.CLASS:
+        record = world.class_record(owner) if owner.kind is Kind.CLASS else None
+        if record is not None:
+            enforced = enforced or any(b.rpartition(".")[2] in ("ABC", "Protocol") for b in record.bases)
+            enforced = enforced or any(k == "metaclass" and "ABCMeta" in v for k, v in record.keywords)
+        elif owner.id not in ("abc:ABC", "torch.nn:Module", "torch.nn.modules.module:Module"):
             return []
-        else:
-            record = world.class_record(owner)
-            keywords = record.keywords if record is not None else ()
-            enforced = enforced or any(k == "metaclass" and "ABCMeta" in v for k, v in keywords)
     if not enforced:
         return []
     decided: set[str] = set()
