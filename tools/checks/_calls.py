@@ -47,9 +47,8 @@ def plugin_calls(context: Context) -> Iterator[tuple[str, Scope, ast.Call]]:
     """Every (module, scope, call) of the plugin."""
     for module in sorted(context.plugin.modules):
         for scope in context.inference.scopes(module):
-            for node in scope.nodes:
-                if isinstance(node, ast.Call):
-                    yield module, scope, node
+            for node in scope.all(ast.Call):
+                yield module, scope, node
 
 
 def callee_of(context: Context, scope: Scope, call: ast.Call) -> Callee | None:
@@ -74,9 +73,11 @@ def callable_of(context: Context, found: Type) -> Callee | None:
         return None
     function = context.world.function_record(found.ref)
     if function is not None and is_patched(context, found.ref):
-        found = _standing_in(context, found)
-        function = context.world.function_record(found.ref) if found is not None else None
-    if found is None or function is None or not keeps_signature(function):
+        standing_in = _standing_in(context, found)
+        if standing_in is None:
+            return None
+        found, function = standing_in, context.world.function_record(standing_in.ref)
+    if function is None or not keeps_signature(function):
         return None
     params = without_receiver(function) if found.form is Form.METHOD else function.params
     return Callee(found.ref.qualname, found.ref, params, function, found.ref)

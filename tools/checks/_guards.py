@@ -25,10 +25,9 @@ def _try_spans(context: Context, module: str) -> list[tuple[int, int, set[str]]]
     if found is None:
         found = table[module] = []
         for scope in context.inference.scopes(module):
-            for node in scope.nodes:
-                if isinstance(node, ast.Try):
-                    last = node.body[-1].end_lineno or node.lineno
-                    found.append((node.lineno, last, _caught(node)))
+            for node in scope.all(ast.Try):
+                last = node.body[-1].end_lineno or node.lineno
+                found.append((node.lineno, last, _caught(node)))
     return found
 
 
@@ -62,8 +61,8 @@ def never_runs_at(context: Context, scope: Scope, line: int) -> bool:
 
 def _version_spans(scope: Scope) -> list[tuple[int, int, str]]:
     spans = []
-    for node in scope.nodes:
-        if isinstance(node, ast.If) and "version" in (test := ast.unparse(node.test)):
+    for node in scope.all(ast.If):
+        if "version" in (test := ast.unparse(node.test)):
             for kind, body in (("if", node.body), ("else", node.orelse)):
                 if body:
                     spans.append((body[0].lineno, body[-1].end_lineno or body[0].lineno, f"{kind}:{test}"))
@@ -72,10 +71,9 @@ def _version_spans(scope: Scope) -> list[tuple[int, int, str]]:
 
 def tested(scope: Scope, owner: str, attribute: str) -> bool:
     """True when the function tests for the attribute: ``hasattr(owner, "attribute")``."""
-    for node in scope.nodes:
+    for node in scope.all(ast.Call):
         if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
+            isinstance(node.func, ast.Name)
             and node.func.id in ("hasattr", "getattr")
             and len(node.args) >= 2
             and isinstance(node.args[1], ast.Constant)

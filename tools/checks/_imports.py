@@ -176,6 +176,5 @@ def _tries(context: Context, module: str) -> Iterator[_Try]:
     if context.plugin.modules[module].error:
         return
     for scope in context.inference.scopes(module):
-        for node in scope.nodes:
-            if isinstance(node, ast.Try):
-                yield _Try(node)
+        for node in scope.all(ast.Try):
+            yield _Try(node)

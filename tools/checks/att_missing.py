@@ -33,8 +33,8 @@ SEVERITY = Severity.ERROR
 def run(context: Context) -> Iterable[Result]:
     for module in sorted(context.plugin.modules):
         for scope in context.inference.scopes(module):
-            for node in scope.nodes:
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            for node in scope.all(ast.Attribute):
+                if isinstance(node.ctx, ast.Load):
                     yield from _read(context, module, scope, node)
 
 

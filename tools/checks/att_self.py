@@ -33,10 +33,9 @@ def run(context: Context) -> Iterable[Result]:
             if scope.cls is None:
                 continue
             seen: set[str] = set()
-            for node in scope.nodes:
+            for node in scope.all(ast.Attribute):
                 if (
-                    isinstance(node, ast.Attribute)
-                    and isinstance(node.ctx, ast.Load)
+                    isinstance(node.ctx, ast.Load)
                     and isinstance(node.value, ast.Name)
                     and node.value.id in ("self", "cls")
                     and node.attr not in seen
@@ -49,7 +48,8 @@ def run(context: Context) -> Iterable[Result]:
 
 def _lost(context: Context, module: str, scope: Scope, node: ast.Attribute) -> bool:
     cls = scope.cls
-    assert cls is not None and isinstance(node.value, ast.Name)
+    assert cls is not None
+    assert isinstance(node.value, ast.Name)
     if presence(context, cls, node.attr) is not Presence.ABSENT:
         return False
     for child in descendants(context, cls):

@@ -82,9 +82,11 @@ def _definitions(before: Context, name: str) -> list[tuple[str, str]]:
     for module in sorted(tree.modules):
         record = tree.modules[module]
         for cls in record.classes:
-            for assign in cls.assigns:
-                if assign.name == name:
-                    out.append((f"{cls.qualname}.{name}", before.cite(tree, module, assign.line)))
+            out += [
+                (f"{cls.qualname}.{name}", before.cite(tree, module, a.line))
+                for a in cls.assigns
+                if a.name == name
+            ]
         for function in record.functions:
             if function.qualname.rpartition(".")[2] == name:
                 out.append((function.qualname, before.cite(tree, module, function.line)))

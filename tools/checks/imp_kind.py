@@ -30,11 +30,11 @@ def run(context: Context) -> Iterable[Result]:
     yield from _bases(context)
     for module in sorted(context.plugin.modules):
         for scope in context.inference.scopes(module):
-            for node in scope.nodes:
-                if isinstance(node, ast.Call):
-                    yield from _isinstance(context, scope, node)
-                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    yield from _attribute(context, scope, node)
+            for call in scope.all(ast.Call):
+                yield from _isinstance(context, scope, call)
+            for attribute in scope.all(ast.Attribute):
+                if isinstance(attribute.ctx, ast.Load):
+                    yield from _attribute(context, scope, attribute)
             yield from _annotations(context, scope)
 
 
@@ -119,8 +119,8 @@ def _annotations(context: Context, scope: Scope) -> Iterator[Result]:
     """``F | None`` where annotations are evaluated; a bare ``F`` harms nobody and is noted when it is new."""
     if isinstance(scope.node, ast.Module):
         return
-    tree = context.plugin.syntax(scope.module)
-    postponed = any(isinstance(s, ast.ImportFrom) and s.module == "__future__" for s in tree.body)
+    imports = context.plugin.modules[scope.module].imports
+    postponed = any(i.module == "__future__" and i.name == "annotations" for i in imports)
     arguments = scope.node.args
     every = [a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     for annotation in (*every, scope.node.returns):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import TypeVar
 
 from tools.code.records import Function
 from tools.code.shapes import FunctionNode, Shape, shape_of, shapes_of
@@ -18,6 +19,7 @@ from tools.code.signature import is_property
 from tools.code.world import Kind, Resolution, World
 
 _DEPTH = 12
+N = TypeVar("N", bound=ast.AST)
 
 
 class Form(StrEnum):
@@ -84,6 +86,12 @@ class Scope:
     narrowed: frozenset[str]
     nodes: list[ast.AST]
     """As :func:`tools.code.shapes.own_nodes` gives them."""
+    by_type: dict[type[ast.AST], list[ast.AST]]
+    """The same by exact type."""
+
+    def all(self, kind: type[N]) -> list[N]:
+        """Nodes of exactly this type, in source order."""
+        return self.by_type.get(kind, [])  # type: ignore[return-value]
 
 
 def annotation_names(text: str) -> list[str]:
@@ -108,6 +116,7 @@ class Inference:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self._memo: dict[int, Type | None] = {}
         self._scopes: dict[str, list[Scope]] = {}
         self._single: dict[tuple[str, str], Scope | None] = {}
 
@@ -150,7 +159,9 @@ class Inference:
         taken = {n for n in shape.bound if n in parameters or (outer is not None and n in outer.names)}
         fixed.update(dict.fromkeys(taken))
         names = Names(outer.names if outer else None, fixed, shape.bound | parameters.keys())
-        scope = Scope(module, shape.qualname, shape.node, cls, names, shape.narrowed, shape.nodes)
+        scope = Scope(
+            module, shape.qualname, shape.node, cls, names, shape.narrowed, shape.nodes, shape.by_type
+        )
         for name, annotation in parameters.items():
             if name not in fixed:
                 names.pending[name] = partial(self._annotated, module, shape.qualname, annotation)
@@ -198,17 +209,22 @@ class Inference:
             if node.id in scope.names:
                 return None if node.id in scope.narrowed else scope.names[node.id]
             return self._resolved(self.world.name(scope.module, scope.qualname, node.id))
+        if not isinstance(node, ast.Attribute | ast.Call):
+            return None
+        # Many checks ask for the same expressions. Nodes live as long as their tree, so their id serves.
+        key = id(node)
+        if key not in self._memo:
+            self._memo[key] = self._compound(node, scope, depth)
+        return self._memo[key]
+
+    def _compound(self, node: ast.Attribute | ast.Call, scope: Scope, depth: int) -> Type | None:
         if isinstance(node, ast.Attribute):
             owner = self.of(node.value, scope, depth + 1)
             return self.attribute(owner, node.attr) if owner is not None else None
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name) and node.func.id == "super":
-                return None
-            callee = self.of(node.func, scope, depth + 1)
-            return self.result(callee) if callee is not None else None
-        if isinstance(node, ast.Await):
+        if isinstance(node.func, ast.Name) and node.func.id == "super":
             return None
-        return None
+        callee = self.of(node.func, scope, depth + 1)
+        return self.result(callee) if callee is not None else None
 
     def _resolved(self, found: Resolution) -> Type | None:
         forms = {Kind.MODULE: Form.MODULE, Kind.CLASS: Form.CLASS, Kind.FUNCTION: Form.FUNCTION}

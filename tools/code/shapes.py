@@ -38,6 +38,8 @@ class Shape:
     bound: frozenset[str]
     """Every local name that is no parameter."""
     decorators: frozenset[str]
+    by_type: dict[type[ast.AST], list[ast.AST]]
+    """``nodes`` by their exact type: most readers want one kind."""
 
 
 def shapes_of(tree: Tree, module: str) -> list[Shape]:
@@ -118,7 +120,19 @@ def _named(body: list[ast.stmt], name: str) -> FunctionNode | ast.ClassDef | Non
 
 def _module_shape(root: ast.Module) -> Shape:
     """A module's own names are resolved through its namespace, so it binds nothing here."""
-    return Shape("", root, None, None, own_nodes(root), frozenset(), {}, {}, frozenset(), frozenset())
+    nodes = own_nodes(root)
+    return Shape("", root, None, None, nodes, frozenset(), {}, {}, frozenset(), frozenset(), _by_type(nodes))
+
+
+def _by_type(nodes: list[ast.AST]) -> dict[type[ast.AST], list[ast.AST]]:
+    out: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in nodes:
+        kind = type(node)
+        if kind in out:
+            out[kind].append(node)
+        else:
+            out[kind] = [node]
+    return out
 
 
 def _shape(qualname: str, node: FunctionNode, owner: str | None, outer: Shape | None) -> Shape:
@@ -127,26 +141,25 @@ def _shape(qualname: str, node: FunctionNode, owner: str | None, outer: Shape | 
     annotated: dict[str, ast.expr] = {}
     values: dict[str, ast.expr] = {}
     counts: dict[str, int] = {}
-    child: Any  # one attribute access a node: type() tells which it is
-    for child in nodes:
-        kind = type(child)
-        if kind is ast.Name:
-            if type(child.ctx) is not ast.Load:
-                counts[child.id] = counts.get(child.id, 0) + 1
-        elif kind is ast.Assign:
-            if len(child.targets) == 1 and type(child.targets[0]) is ast.Name:
-                values[child.targets[0].id] = child.value
-        elif kind is ast.AnnAssign:
-            if type(child.target) is ast.Name:
-                annotated[child.target.id] = child.annotation
-        elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef or kind is ast.ClassDef:
+    by_type = _by_type(nodes)
+    child: Any
+    for child in by_type.get(ast.Name, ()):
+        if type(child.ctx) is not ast.Load:
+            counts[child.id] = counts.get(child.id, 0) + 1
+    for child in by_type.get(ast.Assign, ()):
+        if len(child.targets) == 1 and type(child.targets[0]) is ast.Name:
+            values[child.targets[0].id] = child.value
+    for child in by_type.get(ast.AnnAssign, ()):
+        if type(child.target) is ast.Name:
+            annotated[child.target.id] = child.annotation
+    for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        for child in by_type.get(kind, ()):
             counts[child.name] = counts.get(child.name, 0) + 1
-        elif kind is ast.Call:
-            func = child.func
-            if type(func) is ast.Name and func.id in _NARROWING and child.args:
-                first = child.args[0]
-                if type(first) is ast.Name:
-                    narrowed.add(first.id)
+    for child in by_type.get(ast.Call, ()):
+        if type(child.func) is ast.Name and child.func.id in _NARROWING and child.args:
+            first = child.args[0]
+            if type(first) is ast.Name:
+                narrowed.add(first.id)
     return Shape(
         qualname=qualname,
         node=node,
@@ -158,6 +171,7 @@ def _shape(qualname: str, node: FunctionNode, owner: str | None, outer: Shape | 
         assigned={name: value for name, value in values.items() if counts[name] == 1},
         bound=frozenset(counts),
         decorators=frozenset(dotted(d) for d in node.decorator_list),
+        by_type=by_type,
     )
 
 

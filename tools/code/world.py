@@ -160,6 +160,8 @@ class World:
         self, tree: Tree, module: str, imported: Import, seen: frozenset[tuple[str, str]]
     ) -> Resolution:
         source = tree.absolute(module, imported)
+        if not source:
+            return Resolution(Kind.MISSING, "." * imported.level + imported.module, imported.name)
         if imported.name in ("", "."):
             name = source if imported.name == "." else imported.bound
             return self.module(name)
