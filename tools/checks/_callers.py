@@ -224,7 +224,15 @@ class Callers:
             if (known.exact or named) and known.ref.id not in seat.replaced:
                 return None
             return Certainty.CERTAIN
+        if not seat.inherits and not seat.replaced:
+            return Certainty.LIKELY if self._customary(name, call) else None
         return Certainty.LIKELY if self._only_family(seat, name, call) else None
+
+    def _customary(self, name: str, call: Call) -> bool:
+        """True when nearly every upstream class with such a method could take the call."""
+        given = arguments(call)
+        takes = [not bind(without_receiver(f), given) for _, f in self.definers(name) if keeps_signature(f)]
+        return name not in _GENERIC and len(takes) > 1 and sum(takes) * 10 >= len(takes) * 9
 
     def _inherited(self, seat: Seat, cls: Resolution, method: Function) -> bool:
         """Does ``cls.method`` run on an instance of the seat's class?"""

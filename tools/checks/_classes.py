@@ -159,6 +159,8 @@ class Classes:
         for seat in self.met:
             for override in self._overrides(seat):
                 out.setdefault((override.owner.id, override.name), override)
+        for override in self._duck_typed():
+            out.setdefault((override.owner.id, override.name), override)
         return tuple(out[key] for key in sorted(out))
 
     def _overrides(self, seat: Seat) -> Iterator[Override]:
@@ -180,6 +182,39 @@ class Classes:
                 found = self._definers(behind, name)
                 if found:
                     yield Override(seat, owner, name, function, found[0][0], found[0][1], found[-1][0])
+
+    def _duck_typed(self) -> Iterator[Override]:
+        """Methods of classes that have all that an upstream ``Protocol`` asks for without naming it."""
+        protocols = self._protocols
+        for cls in self.all:
+            for name in self.context.plugin.namespace(cls.module).methods.get(cls.qualname, ()):
+                for protocol, methods in protocols.get(name, ()):
+                    if protocol.id in {c.id for c in self.upstream_mro(cls)}:
+                        continue
+                    if any(self.world.class_member(cls, other) is None for other in methods):
+                        continue
+                    own = self.context.plugin.namespace(cls.module).methods[cls.qualname][name]
+                    seat = Seat(cls, frozenset({protocol.id}), frozenset(), False)
+                    yield Override(seat, cls, name, own, protocol, methods[name], protocol)
+
+    @cached_property
+    def _protocols(self) -> dict[str, list[tuple[Resolution, dict[str, Function]]]]:
+        """Method name -> upstream protocols that ask for it, with all their methods."""
+        out: dict[str, list[tuple[Resolution, dict[str, Function]]]] = {}
+        for module, record in self.context.upstream.classes():
+            if not any(b.partition("[")[0].rpartition(".")[2] == "Protocol" for b in record.bases):
+                continue
+            protocol = Resolution(Kind.CLASS, module, record.qualname)
+            methods: dict[str, Function] = {}
+            for owner in reversed(self.upstream_mro(protocol)):
+                space = self.context.upstream.namespace(owner.module)
+                methods.update(space.methods.get(owner.qualname, {}))
+            methods = {n: f for n, f in methods.items() if not n.startswith("__")}
+            own = self.context.upstream.namespace(module).methods.get(record.qualname, {})
+            for name in own:
+                if name in methods:
+                    out.setdefault(name, []).append((protocol, methods))
+        return out
 
     def _definers(self, classes: list[Resolution], name: str) -> list[tuple[Resolution, Function]]:
         out = []

@@ -12,7 +12,9 @@ Cannot see: results that travel through other functions before they are used.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tools.checks._callers import Callers, Site, callers_of
 from tools.checks._classes import Override, classes_of
@@ -60,6 +62,7 @@ def _differs(context: Context, override: Override) -> str:
 def _judge(context: Context, callers: Callers, override: Override) -> Iterator[Result]:
     gives = _differs(context, override)
     if not gives:
+        yield from _changed_type(context, callers, override)
         return
     for site, use in _uses(context, callers, override):
         if _breaks(gives, use, override):
@@ -68,6 +71,24 @@ def _judge(context: Context, callers: Callers, override: Override) -> Iterator[R
     old = _before(context, override)
     if old is not None and old.returns != override.upstream.returns:
         yield _finding(context, override, gives, None, None)
+
+
+def _changed_type(context: Context, callers: Callers, override: Override) -> Iterator[Result]:
+    """The override still promises what base's method promised, and the target's promises something else."""
+    old, own, theirs = _before(context, override), override.function.returns, override.upstream.returns
+    if old is None or not own or not old.returns or not theirs or _parts(own) != _parts(old.returns):
+        return
+    if _parts(own) <= _parts(theirs) or _parts(own) & {"none", "any", "self"} or "Any" in theirs:
+        return
+    for site, use in _uses(context, callers, override):
+        if use.kind is not Kind.DROPPED:
+            yield _finding(context, override, f"`{own}`", site, replace(use, kind=Kind.VALUE))
+            return
+
+
+def _parts(text: str) -> frozenset[str]:
+    """Alternatives of an annotation, without quotes and module names."""
+    return frozenset(re.sub(r"[\w.]+\.", "", part.strip("\"' ")).lower() for part in text.split("|"))
 
 
 def _before(context: Context, override: Override) -> Function | None:

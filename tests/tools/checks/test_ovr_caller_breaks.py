@@ -155,3 +155,42 @@ def test_replaced_callers_do_not_run() -> None:
     }
     found = findings(plugin, {"quant.py": BASE_METHOD}, {"quant.py": TARGET_METHOD}, "OVR001")
     assert [f.severity for f in found] == ["warning"]
+
+
+PROTOCOL: Files = {
+    "interfaces.py": """
+        from typing import Protocol
+
+        class TextModel(Protocol):
+            def compute_logits(self, hidden_states):
+                ...
+    """,
+    "models.py": """
+        class One:
+            def compute_logits(self, hidden_states):
+                return hidden_states
+
+        class Two:
+            def compute_logits(self, hidden_states):
+                return hidden_states
+    """,
+    "runner.py": """
+        class Runner:
+            def step(self, x):
+                return self.model.compute_logits(x)
+    """,
+}
+
+
+def test_a_model_that_only_looks_like_the_protocol() -> None:
+    plugin = {
+        "model.py": """
+            class Ours:
+                def compute_logits(self, hidden_states, metadata):
+                    return hidden_states
+        """
+    }
+    (finding,) = findings(plugin, PROTOCOL, PROTOCOL, "OVR001")
+    assert "`metadata` is not passed" in finding.message
+    fine = {"model.py": plugin["model.py"].replace("metadata", "metadata=None")}
+    assert findings(fine, PROTOCOL, PROTOCOL, "OVR001") == []

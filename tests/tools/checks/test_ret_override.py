@@ -88,3 +88,28 @@ def test_an_override_returns_two_where_three_are_unpacked() -> None:
     assert finding.severity == "error"
     assert "unpacks 3 values" in finding.message
     assert findings(OURS, {"m.py": base}, {"m.py": base}, "RET002") == []
+
+
+def test_a_list_of_something_else() -> None:
+    base = """
+        class Scheduler:
+            def finish_requests(self, ids) -> list[tuple[str, int]]:
+                return list(ids)
+
+            def step(self):
+                done = self.finish_requests([1])
+                return done
+    """
+    plugin = {
+        "s.py": """
+            from vllm.s import Scheduler
+
+            class Ours(Scheduler):
+                def finish_requests(self, ids) -> list[tuple[str, int]]:
+                    return [("a", i) for i in ids]
+        """
+    }
+    target = base.replace("list[tuple[str, int]]", 'list["Request"]')
+    (finding,) = findings(plugin, {"s.py": base}, {"s.py": target}, "RET002")
+    assert finding.severity == "warning"
+    assert findings(plugin, {"s.py": base}, {"s.py": base}, "RET002") == []
