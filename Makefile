@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 DEMO := demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 
 help:
 	@echo "make demo   review vllm-ascend 0.11.0 for the move from vLLM 0.11.0 to 0.13.0, into ./$(DEMO)"
 	@echo "make test   lint, types, import directions and tests"
+	@echo "make bench  time and memory beside pyright and ty: make bench PLUGIN=DIR@REV"
 	@echo "make clean  remove $(VENV) and ./$(DEMO)"
 
 demo: $(VENV)/.installed
@@ -27,6 +28,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed
+	@test -n "$(PLUGIN)" || { echo "Say which plugin: make bench PLUGIN=/path/to/vLLM-metax@REV" >&2; exit 2; }
+	$(BIN)/python -m evals.bench --plugin "$(PLUGIN)" $(if $(BASE),--base $(BASE)) $(if $(TARGET),--target $(TARGET))
 
 clean:
 	rm -rf $(VENV) $(DEMO)
