@@ -52,7 +52,7 @@ def _find(context: Context) -> list[Copy]:
         cls = Resolution(Kind.CLASS, module, record.qualname)
         original = replacing.get(cls.id)
         if original is None or original.kind is not Kind.CLASS:
-            original = _original(context, module, record.qualname)
+            original = original_of(context, module, record.qualname)
         if original is None or world.is_subclass(cls, original.id):
             continue
         # A base that is in neither package is known not to hold upstream's methods; one that is lost is not.
@@ -61,7 +61,8 @@ def _find(context: Context) -> list[Copy]:
     return out
 
 
-def _original(context: Context, module: str, name: str) -> Resolution | None:
+def original_of(context: Context, module: str, name: str) -> Resolution | None:
+    """The upstream class that the names of a plugin class and its module point at."""
     home = upstream_module(context, module)
     if home in context.upstream.paths:
         classes = context.upstream.namespace(home).classes
@@ -84,6 +85,6 @@ def _original(context: Context, module: str, name: str) -> Resolution | None:
 def _without_first_word(name: str) -> list[str]:
     """``MacaFlashAttentionBackend`` -> ``FlashAttentionBackend``."""
     for index in range(1, len(name)):
-        if name[index].isupper() and name[index - 1].islower():
+        if name[index].isupper() and not name[index - 1].isupper():
             return [name[index:]]
     return []

@@ -103,6 +103,14 @@ def called_method(
     return None
 
 
+def _misplaced(world: World, cls: Resolution, method: Method, call: ast.Call) -> bool:
+    if not (isinstance(call.func, ast.Name) and call.func.id == "super" and call.args):
+        return False
+    name = dotted(call.args[0])
+    named = world.name(method.owner.module, method.function.qualname, name) if "?" not in name else None
+    return named is not None and named.kind is Kind.CLASS and not world.is_subclass(cls, named.id)
+
+
 def follow(world: World, cls: Resolution, start: Method) -> Run:
     """Everything that calling ``start`` on an instance of ``cls`` may execute on that instance."""
     out = Run()
@@ -121,6 +129,8 @@ def follow(world: World, cls: Resolution, start: Method) -> Run:
                 reached = called_method(world, cls, method, child, receiver)
                 if reached is not None:
                     pending.append(reached)
+                # super(X, self) outside the MRO raises: what would be missing after it does not matter.
+                out.anything = out.anything or _misplaced(world, cls, method, child)
                 _by_call(world, out, method, child, receiver)
             else:
                 _by_assignment(out, method, child, receiver)

@@ -28,33 +28,54 @@ def run(context: Context) -> Iterable[Result]:
     shims = _shims(context)
     if not shims:
         return
+    used = _used(context)
+    lacking = sorted(used.keys() - shims.keys())
+    old = set(lacking) if context.before is None else set(lacking) & _used(context.before).keys()
+    for age, names in (
+        ("old", [n for n in lacking if n in old]),
+        ("new", [n for n in lacking if n not in old]),
+    ):
+        if names:
+            yield _finding(context, shims, used, age, names)
+
+
+def _used(context: Context) -> dict[str, tuple[str, int]]:
+    """Names of ``torch.accelerator`` that upstream calls, and where first."""
     used: dict[str, tuple[str, int]] = {}
     for calls in context.upstream.calls_by_name.values():
         for module, call in calls:
             if call.callee.startswith(_NAMESPACE):
                 used.setdefault(call.callee.removeprefix(_NAMESPACE), (module, call.line))
+    return used
+
+
+def _finding(
+    context: Context,
+    shims: dict[str, tuple[str, int]],
+    used: dict[str, tuple[str, int]],
+    age: str,
+    names: list[str],
+) -> Result:
     module, line = min(shims.values())
-    for name in sorted(used.keys() - shims.keys()):
-        user, at = used[name]
-        yield context.finding(
-            ID,
-            module=module,
-            line=line,
-            symbol="",
-            key=name,
-            severity=Severity.NOTE,
-            certainty=Certainty.POSSIBLE,
-            message=(
-                f"the plugin provides {', '.join(sorted(shims))} of torch.accelerator; "
-                f"{context.version(context.role)} also calls {name}()"
-            ),
-            trigger=f"{user}:{at}",
-            consequence=f"AttributeError when the vendor's torch has no torch.accelerator.{name}",
-            suggestion=f"Check that the vendor's torch has {name}, or add it to the shim.",
-            evidence=[context.cite(context.upstream, user, at)],
-            decision=Decision.UNDECIDED,
-            cause=f"torch.accelerator.{name} called",
-        )
+    return context.finding(
+        ID,
+        module=module,
+        line=line,
+        symbol="",
+        key=age,
+        severity=Severity.NOTE,
+        certainty=Certainty.POSSIBLE,
+        message=(
+            f"the plugin provides {', '.join(sorted(shims))} of torch.accelerator; "
+            f"{context.version(context.role)} also calls {', '.join(names)}"
+        ),
+        trigger=", ".join(f"{used[name][0]}:{used[name][1]}" for name in names),
+        consequence=f"AttributeError when the vendor's torch has no torch.accelerator.{names[0]}",
+        suggestion=f"Check that the vendor's torch has {', '.join(names)}, or add them to the shim.",
+        evidence=[context.cite(context.upstream, *used[name]) for name in names],
+        decision=Decision.UNDECIDED,
+        cause=f"torch.accelerator.{names[0]} called",
+    )
 
 
 def _shims(context: Context) -> dict[str, tuple[str, int]]:

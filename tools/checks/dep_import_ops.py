@@ -11,8 +11,9 @@ Cannot see: which ops the build has. Lines under ``if``, and in ``try`` with a h
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tools.checks._reach import first_imports
 from tools.checks.base import Context, Result
@@ -28,36 +29,43 @@ _OP = re.compile(r"torch\.ops\.(_\w+)\.(\w+)")
 def run(context: Context) -> Iterable[Result]:
     if context.before is None:
         return
-    changed = [
-        module
-        for module in sorted(context.upstream.paths)
-        if _differs(context.before.upstream, context.upstream, module)
-    ]
-    old = {op for m in changed for op, _ in _read(context.before.upstream, m)}
-    hits = [(m, op, line) for m in changed for op, line in _read(context.upstream, m) if op not in old]
-    if not hits:
-        return
-    reached = first_imports(context)
-    for module, op, line in hits:
-        place = reached.get(module)
-        if place is None:
+    before = context.before.upstream
+    hits = _new_reads(before, context.upstream)
+    reached = first_imports(context) if hits else {}
+    for module, ops in sorted(hits.items()):
+        if module not in reached:
             continue
-        importer, number, chain = place
+        importer, number, chain = reached[module]
+        names = ", ".join(sorted(ops))
         yield context.finding(
             ID,
             module=importer,
             line=number,
             symbol="",
-            key=op,
+            key=module,
             severity=Severity.WARNING,
             certainty=Certainty.POSSIBLE,
-            message=f"importing {chain} reads torch.ops.{op} at {module}:{line}, new in {context.version('target')}",
+            message=(
+                f"importing {chain} runs {module}, which reads ops new there in {context.version('target')}: {names}"
+            ),
             trigger=f"importing {importer}",
-            consequence=f"AttributeError during import when the build has no op {op}, or registers it later",
-            suggestion=f"Make sure that {op} is registered before this import, or import it later.",
-            evidence=[context.cite(context.upstream, module, line)],
-            cause=f"{module} reads {op} at import",
+            consequence="AttributeError during import when the build lacks one of them, or registers it later",
+            suggestion=f"Make sure that {names} are registered before this import, or import it later.",
+            evidence=[context.cite(context.upstream, module, line) for line in sorted(ops.values())[:6]],
+            cause=f"{module} reads ops at import",
         )
+
+
+def _new_reads(base: Tree, target: Tree) -> dict[str, dict[str, int]]:
+    """Module -> op -> line, of ops that no module of base reads at import."""
+    changed = [m for m in sorted(target.paths) if _differs(base, target, m)]
+    found = {m: ops for m in changed if (ops := _read(target, m))}
+    if not found:
+        return {}
+    gone = [m for m in sorted(base.paths) if m not in target.paths or _differs(base, target, m)]
+    old = {op for m in gone for op in _read(base, m)}
+    new = {m: {op: line for op, line in ops.items() if op not in old} for m, ops in found.items()}
+    return {m: ops for m, ops in new.items() if ops}
 
 
 def _differs(base: Tree, target: Tree, module: str) -> bool:
@@ -65,21 +73,23 @@ def _differs(base: Tree, target: Tree, module: str) -> bool:
     return path is None or base.snapshot.blob(path) != target.snapshot.blob(target.paths[module])
 
 
-def _read(tree: Tree, module: str) -> Iterator[tuple[str, int]]:
-    """(op, line) of unguarded reads outside of functions."""
-    if module not in tree.paths or b"torch.ops." not in tree.snapshot.read(tree.paths[module]):
-        return
-    record = tree.modules[module]
-    inside = [(f.first_line, f.end_line) for f in record.functions]
-    guarded = {a.name for a in record.assigns if a.guard}
-    guarded |= {a.name for c in record.classes for a in c.assigns if a.guard or c.guard}
-    for number, text in enumerate(tree.lines(module), 1):
-        for found in _OP.finditer(text):
-            if any(first <= number <= last for first, last in inside) or text.lstrip().startswith("#"):
-                continue
-            starts = [a for a in record.assigns if a.line <= number]
-            if starts and starts[-1].name in guarded:
-                continue
-            if text[:1].isspace() and not starts and not record.classes:
-                continue
-            yield f"{found[1]}.{found[2]}", number
+def _read(tree: Tree, module: str) -> dict[str, int]:
+    """Op -> line of reads outside of functions, ``if`` and ``try``."""
+    if b"torch.ops._" not in tree.snapshot.read(tree.paths[module]) or tree.modules[module].error:
+        return {}
+    inside = [(f.first_line, f.end_line) for f in tree.modules[module].functions]
+    lines = [
+        number
+        for number, text in enumerate(tree.lines(module), 1)
+        if "torch.ops._" in text and not any(first <= number <= last for first, last in inside)
+    ]
+    if not lines:
+        return {}
+    plain = [s for s in tree.syntax(module).body if not isinstance(s, ast.If | ast.Try)]
+    return {
+        f"{found[1]}.{found[2]}": number
+        for number in reversed(lines)
+        if any(s.lineno <= number <= (s.end_lineno or s.lineno) for s in plain)
+        and not tree.lines(module)[number - 1].lstrip().startswith("#")
+        for found in _OP.finditer(tree.lines(module)[number - 1])
+    }

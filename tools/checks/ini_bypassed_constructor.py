@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tools.checks._copies import original_of
 from tools.checks._platforms import false_hooks
 from tools.checks._reads import Read, reads
 from tools.checks._state import Method, Run, constants, construction, find, follow, node_of
@@ -157,8 +158,28 @@ def _missing(
                 (item, f"an attribute of this name is stored from outside in {outside[0]}:{outside[1]}")
             )
             continue
+        if attr in _shared(context, cls):
+            doubtful.append((item, "the upstream class it was copied from skips the same constructor"))
+            continue
         missing.append(item)
     return Verdict(cls, start, done, tuple(missing), tuple(doubtful))
+
+
+def _shared(context: Context, cls: Resolution) -> set[str]:
+    """Attributes that the upstream original of ``cls`` leaves out too, for it skips the same constructors."""
+    world = context.world
+    original = original_of(context, cls.module, cls.qualname)
+    start = find(world, original, "__init__") if original is not None else None
+    if original is None or start is None or world.is_subclass(cls, original.id):
+        return set()
+    done = construction(world, original, start)
+    return {
+        attr
+        for owner in world.mro(original).classes[1:]
+        if (other := find(world, owner, "__init__")) is not None and other.key not in done.methods
+        for attr in follow(world, original, other).writes
+        if attr not in done.writes
+    }
 
 
 def _first_reads(found: list[Read], wanted: set[str]) -> dict[str, Read]:

@@ -7,6 +7,8 @@ call binds, and something else runs.
 Example: ``Builder.build`` passes ``num_query_per_req`` on; upstream deletes it, and ``BuilderBase.build`` with
 its default of 1 answers for the plugin's ``MyBuilder(Builder)``. Draft acceptance halves.
 
+A warning when the plugin itself calls the method, else a note: upstream's callers changed with it.
+
 Cannot see: whether callers changed together with the lookup. A definer that moved, was renamed, or whose body
 is nearly the same is not reported.
 """
@@ -124,7 +126,7 @@ def _finding(context: Context, before: Context, shift: Shift, line: int) -> Resu
         line=line,
         symbol=shift.cls.qualname,
         key=shift.name,
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if context.plugin.calls_by_name.get(shift.name) else Severity.NOTE,
         certainty=Certainty.POSSIBLE,
         message=(
             f"{shift.cls.qualname}.{shift.name} was answered by {shift.old.qualname}, which {how}; "

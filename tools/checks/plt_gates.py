@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from tools.checks._copies import upstream_module
 from tools.checks._platforms import false_hooks, own_platforms
-from tools.checks._source import IN_TREE, Guards, function_node, guarded_nodes, truth
+from tools.checks._source import IN_TREE, Guards, dead, function_node, guarded_nodes, truth
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted
 from tools.code.infer import Scope
@@ -100,8 +100,10 @@ def _copied(context: Context, module: str, line: int) -> bool:
 
 def _raising(context: Context, scope: Scope, hooks: frozenset[str]) -> Iterator[Result]:
     """Upstream functions the plugin calls that do nothing but raise here."""
-    for node in scope.nodes:
-        if not isinstance(node, ast.Call):
+    if isinstance(scope.node, ast.Module):
+        return
+    for node, guards in guarded_nodes(scope.node):
+        if not isinstance(node, ast.Call) or dead(guards, {}, "", hooks):
             continue
         name = dotted(node.func)
         if (

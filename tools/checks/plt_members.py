@@ -39,8 +39,14 @@ class Lack:
 
 def run(context: Context) -> Iterable[Result]:
     for pair in copies(context):
+        borrowed: dict[str, list[Lack]] = {}
         for lack in _lacks(context, pair):
-            yield _finding(context, pair, lack)
+            if lack.owner.id == pair.original.id:
+                yield _finding(context, pair, lack)
+            else:
+                borrowed.setdefault(lack.owner.id, []).append(lack)
+        for lacks in borrowed.values():
+            yield _ancestor(context, pair, lacks)
 
 
 def _lacks(context: Context, pair: Copy) -> Iterator[Lack]:
@@ -100,4 +106,32 @@ def _finding(context: Context, pair: Copy, lack: Lack) -> Result:
             *(context.cite(context.upstream, module, call.line) for module, call in lack.calls[:3]),
         ],
         cause=f"{lack.owner.id}.{lack.name} called from outside",
+    )
+
+
+def _ancestor(context: Context, pair: Copy, lacks: list[Lack]) -> Result:
+    """The original inherits what upstream calls; the copy has no such base."""
+    record = context.world.class_record(pair.cls)
+    assert record is not None
+    owner = lacks[0].owner
+    names = ", ".join(f"{lack.name}()" for lack in lacks)
+    module, call = lacks[0].calls[0]
+    return context.finding(
+        ID,
+        module=pair.cls.module,
+        line=record.line,
+        symbol=pair.cls.qualname,
+        key=f"base {owner.qualname}",
+        severity=Severity.NOTE,
+        certainty=Certainty.POSSIBLE,
+        message=(
+            f"{pair.original.qualname} derives from {owner.qualname}, its copy {pair.cls.qualname} does not "
+            f"and lacks {names}"
+        ),
+        trigger=f"{module}:{call.line}",
+        consequence=f"what {owner.qualname} announces is not there for the copy",
+        suggestion=f"Derive from {owner.module}:{owner.qualname} too, if the copy supports what it stands for.",
+        evidence=[context.cite_definition(owner), context.cite(context.upstream, module, call.line)],
+        cause=f"{pair.original.id} derives from {owner.qualname}",
+        silent=True,
     )

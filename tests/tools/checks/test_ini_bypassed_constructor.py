@@ -175,3 +175,19 @@ def test_a_batch_of_the_plugin_lacks_what_a_base_method_reads() -> None:
     (found,) = findings(plugin, base, target, "INI001")
     assert found.severity is Severity.ERROR
     assert "use_replay" in found.message
+
+
+def test_undecided_when_the_original_skips_the_same_constructor() -> None:
+    target = {**NEW, "quiet.py": PLUGIN["gate.py"].replace("MyGate", "QuietGate")}
+    plugin = {"quiet.py": PLUGIN["gate.py"].replace("MyGate", "QuietGate")}
+    result = review(plugin, upstream(), target, "INI001")
+    assert not result.findings
+    assert "skips the same constructor" in result.unresolved[0].reason
+
+
+def test_nothing_when_super_itself_raises() -> None:
+    plugin = {"gate.py": PLUGIN["gate.py"].replace("super(Gate, self)", "super(Other, self)")}
+    plugin["gate.py"] = plugin["gate.py"].replace(
+        "class MyGate", "class Other:\n        pass\n\n    class MyGate"
+    )
+    assert not findings(plugin, upstream(), NEW, "INI001")

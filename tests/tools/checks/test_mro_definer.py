@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.tools.trees import findings
 
-PLUGIN = {"b.py": "from vllm.b import Builder\n\nclass MyBuilder(Builder):\n    pass\n"}
+PLUGIN = {
+    "b.py": "from vllm.b import Builder\n\nclass MyBuilder(Builder):\n    pass\n",
+    "draft.py": "def draft(builder, batch):\n    return builder.build(batch)\n",
+}
 USER = "def run(builder, batch):\n    return builder.build(batch)\n"
 ROOT = """
 class BuilderBase:
@@ -27,7 +30,14 @@ def test_a_deleted_override_leaves_the_default() -> None:
     target = {"b.py": ROOT + "\nclass Builder(BuilderBase):\n    pass\n", "user.py": USER}
     (found,) = findings(PLUGIN, BASE, target, "MRO001")
     assert found.silent
+    assert found.severity == "warning"
     assert "BuilderBase answers" in found.message
+
+
+def test_a_note_when_only_upstream_calls_it() -> None:
+    target = {"b.py": ROOT + "\nclass Builder(BuilderBase):\n    pass\n", "user.py": USER}
+    (found,) = findings({"b.py": PLUGIN["b.py"]}, BASE, target, "MRO001")
+    assert found.severity == "note"
 
 
 def test_a_new_mixin_stands_before_the_old_definer() -> None:
@@ -59,4 +69,4 @@ def test_nothing_when_upstream_refines_an_inherited_method() -> None:
 
 def test_nothing_when_nobody_calls_it() -> None:
     target = {"b.py": ROOT + "\nclass Builder(BuilderBase):\n    pass\n"}
-    assert not findings(PLUGIN, {"b.py": BASE["b.py"]}, target, "MRO001")
+    assert not findings({"b.py": PLUGIN["b.py"]}, {"b.py": BASE["b.py"]}, target, "MRO001")

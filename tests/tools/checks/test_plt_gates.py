@@ -50,3 +50,9 @@ def test_nothing_when_the_gate_is_open_to_others() -> None:
     for test in ("current_platform.is_cuda_alike()", "current_platform.is_cuda() or tensor.pinned"):
         tree = upstream(view=VIEW.format(test=test))
         assert not findings(plugin, tree, tree, "PLT004")
+
+
+def test_nothing_when_the_plugin_asks_before_it_calls() -> None:
+    call = CALL.replace("return view(t)", "if current_platform.is_cuda():\n        return view(t)")
+    tree = upstream(view=VIEW.format(test="current_platform.is_cuda()"))
+    assert not findings({**PLUGIN, "buffer.py": call}, tree, tree, "PLT004")
