@@ -50,7 +50,7 @@ def run(context: Context) -> Iterable[Result]:
             continue
         cls, after = start
         mro = context.world.mro(cls)
-        if after in mro.classes or mro.opaque and context.world.tree(after.module) is None:
+        if after in mro.classes or (mro.opaque and context.world.tree(after.module) is None):
             continue
         if any(after in context.world.mro(c).classes for c in mro.classes):
             continue
