@@ -69,8 +69,7 @@ def _report(context: Context, drift: Drift, severity: Severity) -> Result:
     act = min(acts, key=list(_CONSEQUENCES).index)
     target = drift.target
     now = context.world.function_record(target)
-    where = (first.added or ())[:1]
-    cite = context.cite(context.upstream, target.module, where[0].line) if where else None
+    cite = context.cite(context.upstream, target.module, first.added[0].line) if first.added else None
     assert context.before is not None
     old = context.before.cite_definition(drift.base)
     return context.finding(
@@ -84,7 +83,9 @@ def _report(context: Context, drift: Drift, severity: Severity) -> Result:
         message=f"`{drift.row.symbol.qualname}` {relation} `{target.id}`, which changed since "
         f"{context.version('base')}: {'; '.join(parts)}{siblings}",
         trigger=f"`{drift.row.symbol.qualname}` runs",
-        consequence=f"the copy {_CONSEQUENCES[act]}",
+        consequence="the copy overflows or loses precision where upstream now computes in a wider type"
+        if first.widened
+        else f"the copy {_CONSEQUENCES[act]}",
         suggestion=f"merge the change of `{target.id}`"
         + (f" (lines {now.line} to {now.end_line} in {context.version('target')})" if now is not None else "")
         + ", or say beside the copy why it does not apply",

@@ -18,6 +18,7 @@ _COPY = 0.4
 _NEAR = 3
 """Statements. How far apart the two sides of an insertion may lie in the copy."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WIDE = ("int64", "float32", "float64")
 _ELSEWHERE = re.compile(
     r"rocm|xpu|tpu|is_cpu|aiter|cpu_|_cpu|hpu|gfx9|blackwell|sm100|sm_100|trtllm|flashinfer", re.I
 )
@@ -35,8 +36,16 @@ class Lag:
     at: int
 
     @property
+    def widened(self) -> bool:
+        """Upstream computes in a wider type: the copy overflows, or loses precision."""
+        new, old = " ".join(s.key for s in self.added), " ".join(s.key for s in self.removed)
+        return bool(old) and any(w in new and w not in old for w in _WIDE)
+
+    @property
     def weight(self) -> int:
-        """How likely somebody notices: 0 a change of logic, up to 5."""
+        """How likely somebody notices: 1 a change of logic, up to 5."""
+        if self.widened:
+            return 5
         return max((_weight(s) for s in (*self.added, *self.removed)), default=0)
 
     @property

@@ -113,7 +113,7 @@ class Moves:
         for name in names:
             homes = self.target.defined.get(name, ())
             for home in homes:
-                if name not in self._names(self.base, home):
+                if home not in self.base.defined.get(name, ()):
                     votes[home] += 1
         if votes:
             ranked = sorted(votes, key=lambda m: (-votes[m], -_path_likeness(module, m), m))
@@ -141,10 +141,6 @@ class Moves:
     def _definitions(self, module: str) -> list[str]:
         space = self.base.namespace(module)
         return sorted(name for name, bound in space.names.items() if bound.classes or bound.functions)
-
-    @staticmethod
-    def _names(tree: Tree, module: str) -> frozenset[str]:
-        return frozenset(tree.namespace(module).names) if module in tree.paths else frozenset()
 
     # ---- symbols ----
 
@@ -205,7 +201,7 @@ class Moves:
             if was.kind is Kind.VALUE and record is not None:
                 continue
             body = self._likeness(was, home, name)
-            stood = name in self._names(self.base, home) and home != was.module
+            stood = home in self.base.defined.get(name, ()) and home != was.module
             path = _path_likeness(was.module, home)
             scored.append((body + 0.3 * path - (0.35 if stood else 0), body, stood, home))
         if was.kind is Kind.VALUE and len(scored) > 3:
@@ -292,18 +288,17 @@ class Moves:
         )
 
     def _new_definitions(self) -> list[tuple[str, Function | Class, frozenset[str]]]:
-        """Top-level definitions of target whose (module, name) base does not have."""
+        """Top-level definitions of target under names that base does not have."""
         if self._newcomers is None:
             self._newcomers = []
             for module in sorted(self.target.modules):
-                before = self._names(self.base, module)
                 record = self.target.modules[module]
                 tops: list[Function | Class] = [
                     f for f in record.functions if not f.in_class and not f.in_function
                 ]
                 tops += [c for c in record.classes if "." not in c.qualname and not c.in_function]
                 for top in tops:
-                    if top.qualname not in before and top.qualname not in self.base.defined:
+                    if top.qualname not in self.base.defined:
                         self._newcomers.append((module, top, _features(self.target, module, top)))
         return self._newcomers
 
@@ -368,7 +363,13 @@ def _features(tree: Tree, module: str, record: Function | Class) -> frozenset[st
     """Names that survive a rename: parameters of a function, methods and attributes of a class."""
     if isinstance(record, Function):
         return frozenset(p.name for p in record.params)
-    methods = tree.namespace(module).methods.get(record.qualname, {})
+    # Not through the namespace: building those of a whole tree costs half a second.
+    prefix = f"{record.qualname}."
+    methods = {
+        f.qualname[len(prefix) :]
+        for f in tree.modules[module].functions
+        if f.in_class and f.qualname.startswith(prefix)
+    }
     return frozenset(methods) | {a.name for a in record.assigns}
 
 
