@@ -40,6 +40,11 @@ class BrokenImport:
         return "" if self.imported.name in ("", ".", "*") else self.imported.name
 
     @property
+    def symbol(self) -> str:
+        """The function it stands in; at module level, the name it would have bound there."""
+        return self.imported.scope or self.imported.bound
+
+    @property
     def module_missing(self) -> bool:
         """The module is gone, not only the name."""
         return not self.missing.qualname

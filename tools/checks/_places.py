@@ -8,11 +8,6 @@ from tools.checks.base import Context
 from tools.registry.startup import startup_of
 
 
-def scope_symbol(scope: str) -> str:
-    """Symbol of a finding in ``scope``: the function's qualified name, '' at module level."""
-    return scope
-
-
 @dataclass(frozen=True, slots=True)
 class Reach:
     """When a line runs. ``consequence`` continues the sentence that says what is raised."""

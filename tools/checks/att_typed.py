@@ -84,8 +84,15 @@ def _typed_plainly(context: Context, scope: Scope, line: int, attribute: str) ->
     )
 
 
+def _had(context: Context, cls: Resolution, attribute: str) -> bool:
+    """True when base had it; annotations may promise less than callers pass, so this is what makes it sure."""
+    return context.before is not None and presence(context.before, cls, attribute) is Presence.PRESENT
+
+
 def _report(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, attribute: str) -> Result:
     own = context.world.tree(cls.module) is context.plugin
+    known = attribute in context.upstream.attributes or attribute in context.plugin.attributes
+    doubtful = known and cls != scope.cls and not _had(context, cls, attribute)
     where = "" if own else f" in {context.version(context.role)}"
     return context.finding(
         ID,
@@ -93,8 +100,8 @@ def _report(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, at
         line=row.line,
         symbol=scope.qualname,
         key=f"{cls.id}.{attribute}",
-        severity=Severity.ERROR,
-        certainty=Certainty.LIKELY,
+        severity=Severity.WARNING if doubtful else Severity.ERROR,
+        certainty=Certainty.POSSIBLE if doubtful else Certainty.LIKELY,
         message=f"`{cls.qualname}` has no attribute `{attribute}`{where}",
         trigger=f"running `{scope.qualname}`",
         consequence=f"AttributeError: '{cls.qualname}' object has no attribute '{attribute}', unless other code "

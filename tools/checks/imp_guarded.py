@@ -16,7 +16,6 @@ import ast
 from collections.abc import Iterable
 
 from tools.checks._imports import BrokenImport, broken_imports, handler_of
-from tools.checks._places import scope_symbol
 from tools.checks._successors import went
 from tools.checks.base import Context, Result
 from tools.findings import Certainty, Decision, Severity
@@ -49,7 +48,7 @@ def _report(context: Context, broken: BrokenImport) -> Result:
         ID,
         module=module,
         line=line,
-        symbol=scope_symbol(broken.imported.scope),
+        symbol=broken.symbol,
         key=f"{broken.source}:{broken.name}",
         severity=severity,
         certainty=Certainty.CERTAIN,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tools.checks._imports import BrokenImport, broken_imports
-from tools.checks._places import reach_of, scope_symbol
+from tools.checks._places import reach_of
 from tools.checks._successors import went
 from tools.checks.base import Context, Result
 from tools.findings import Certainty, Decision, Severity
@@ -54,7 +54,7 @@ def report(context: Context, check: str, broken: BrokenImport) -> Result:
         check,
         module=broken.module,
         line=line,
-        symbol=scope_symbol(scope),
+        symbol=broken.symbol,
         key=f"{broken.source}:{broken.name}",
         severity=Severity.NOTE if broken.typing_only else Severity.ERROR,
         certainty=Certainty.CERTAIN,
