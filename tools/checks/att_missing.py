@@ -54,6 +54,15 @@ def _read(context: Context, module: str, scope: Scope, node: ast.Attribute) -> I
         if certainty is Certainty.LIKELY:
             certainty = _duck_typed(context, module, owner, node)
     if certainty is None or never_runs(context, scope, node):
+        if certainty is None and _unknown(context, owner, node.attr):
+            yield context.unresolved(
+                ID,
+                module=module,
+                line=node.lineno,
+                symbol=scope.qualname,
+                reason="attributes are computed, stored from outside, or come from a base outside both packages",
+                subject=f"{owner.ref.id}.{node.attr}",
+            )
         return
     text = dotted(node.value)
     if guarded(context, module, node.lineno, "AttributeError", "Exception") or tested(scope, text, node.attr):
@@ -71,6 +80,12 @@ def _module_lost(context: Context, owner: Resolution, name: str) -> bool:
     # An import that the module passes on and that is broken itself is reported where it stands.
     bindings = tree.namespace(owner.module).names.get(name)
     return bindings is None or not bindings.imports
+
+
+def _unknown(context: Context, owner: Type, name: str) -> bool:
+    if owner.form is Form.MODULE or context.world.tree(owner.ref.module) is not context.upstream:
+        return False
+    return presence(context, owner.ref, name) is Presence.UNKNOWN
 
 
 def _class_lost(context: Context, owner: Type, name: str) -> Certainty | None:

@@ -33,6 +33,17 @@ def run(context: Context) -> Iterable[Result]:
     for module, scope, call in plugin_calls(context):
         callee = callee_of(context, scope, call)
         if callee is None:
+            found = context.inference.of(call.func, scope)
+            if found is not None and context.world.tree(found.ref.module) is context.upstream:
+                yield context.unresolved(
+                    ID,
+                    module=module,
+                    line=call.lineno,
+                    symbol=scope.qualname,
+                    reason="what it accepts cannot be read: a decorator, a metaclass, a base outside both packages, "
+                    "or a replacement by the plugin",
+                    subject=found.ref.id,
+                )
             continue
         problems = bind(callee.params, arguments(call))
         if not problems or never_runs(context, scope, call):
