@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from tools.checks.base import Context, RuleInfo, all_checks
+from tools.checks.drf_common import counterparts_of
 from tools.checks.engine import CheckResult, run_all, type_checker
 from tools.code.cache import CodeCache
 from tools.code.reading import Progress, no_collector
 from tools.code.tree import Tree
+from tools.compare.deltas import CompareResult, compare_worlds, unchanged_symbols
 from tools.findings import Coverage
 from tools.profiles import Profile
 from tools.registry.inventory import InventoryResult
@@ -98,6 +100,16 @@ def take_inventory(trees: Trees) -> InventoryResult:
         return inventory_of(trees.context())
 
 
+def compare(trees: Trees) -> CompareResult:
+    """Counterpart of every plugin symbol with what became of it, and what stayed the same."""
+    context = trees.context()
+    counterparts = counterparts_of(context)
+    assert counterparts is not None
+    assert context.before is not None
+    with no_collector():
+        return compare_worlds(context.before.world, context.world, counterparts, context.patches)
+
+
 def coverage(trees: Trees, result: CheckResult) -> Coverage:
     """What was read and what was not."""
     skipped = [
@@ -107,6 +119,8 @@ def coverage(trees: Trees, result: CheckResult) -> Coverage:
         if record.error and (path := tree.paths[module])
     ]
     skipped += [f"plugin: {s.path}: {s.reason}" for s in trees.plugin.snapshot.skipped]
+    context = trees.context()
+    assert context.before is not None
     return Coverage(
         plugin_files=len(trees.plugin.paths),
         upstream_files_base=len(trees.base.paths),
@@ -115,4 +129,5 @@ def coverage(trees: Trees, result: CheckResult) -> Coverage:
         checks_failed=result.checks_failed,
         skipped=tuple(skipped),
         unresolved=len(result.unresolved),
+        unchanged=unchanged_symbols(context.before.world, context.world, context.patches),
     )

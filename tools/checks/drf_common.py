@@ -65,14 +65,6 @@ def drifts_of(context: Context) -> tuple[Drift, ...]:
 def _find(context: Context, counterparts: Counterparts) -> list[Drift]:
     assert context.before is not None
     before, world = context.before.world, context.world
-    read: dict[tuple[str, str], list[Statement]] = {}
-
-    def body(role: Context, symbol: Resolution, record: Function) -> list[Statement]:
-        key = (role.role, symbol.id)
-        if key not in read:
-            read[key] = statements(role.upstream, symbol.module, record)
-        return read[key]
-
     found: list[tuple[Counterpart, Function, Resolution, Resolution, tuple[Lag, ...]]] = []
     copies: dict[str, int] = defaultdict(int)
     for row in counterparts.rows:
@@ -84,13 +76,14 @@ def _find(context: Context, counterparts: Counterparts) -> list[Drift]:
         own = world.function_record(row.symbol)
         if was is None or now is None or own is None or own.is_stub:
             continue
-        if was.text_hash in (now.text_hash, own.text_hash) and was.text_hash == now.text_hash:
+        if was.text_hash == now.text_hash:
             continue
         if own.text_hash == now.text_hash:
             copies[row.target.id] += 1
             continue
         mine = statements(context.plugin, row.symbol.module, own)
-        old, new = body(context.before, row.base, was), body(context, row.target, now)
+        old = statements(context.before.upstream, row.base.module, was)
+        new = statements(context.upstream, row.target.module, now)
         behind = lags(old, new, mine, counterparts.names)
         present = {s.key for s in mine}
         if sum(s.key in present for s in new) >= 0.4 * max(1, len(new)) or behind:

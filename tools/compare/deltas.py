@@ -9,7 +9,7 @@ from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution, World
 from tools.compare.counterparts import Counterpart, Counterparts
 from tools.compare.patches import Patch
-from tools.compare.statements import statements
+from tools.compare.statements import Act, statements
 from tools.findings import Certainty, Frozen
 
 
@@ -60,16 +60,14 @@ def compare_worlds(
                 deltas=deltas_of(base, target, row),
             )
         )
-    return CompareResult(
-        counterparts=tuple(rows), unchanged=tuple(sorted(_unchanged(base, target, patches, rows)))
-    )
+    return CompareResult(counterparts=tuple(rows), unchanged=unchanged_symbols(base, target, patches))
 
 
 def deltas_of(base: World, target: World, row: Counterpart) -> tuple[Delta, ...]:
     """Changes of the counterpart from base to target; () when it is the same."""
     if row.base is None or row.target is None:
         gone = row.target is None
-        return (Delta(kind="removed" if gone else "added", detail=""),)
+        return (Delta(kind="removed" if gone else "added"),)
     out = []
     if row.base.module != row.target.module:
         out.append(Delta(kind="moved", detail=row.target.id))
@@ -96,9 +94,9 @@ def _function(
     yield from parameters(was.params, now.params)
     if was.decorators != now.decorators:
         yield Delta(kind="decorators", detail=", ".join(now.decorators))
-    old = [s.key for s in statements(base, was_in, was)]
-    if old != [s.key for s in statements(target, now_in, now)]:
-        yield Delta(kind="body", detail="")
+    old = [s.key for s in statements(base, was_in, was) if s.act is not Act.DEFAULT]
+    if old != [s.key for s in statements(target, now_in, now) if s.act is not Act.DEFAULT]:
+        yield Delta(kind="body")
 
 
 def parameters(was: tuple[Param, ...], now: tuple[Param, ...]) -> Iterator[Delta]:
@@ -140,17 +138,14 @@ def _class(was: Class, now: Class) -> Iterator[Delta]:
 # ---- what stayed the same ----
 
 
-def _unchanged(
-    base: World, target: World, patches: tuple[Patch, ...], rows: list[CounterpartRow]
-) -> Iterator[str]:
-    seen: set[str] = set()
-    for dotted in _used(target, patches):
-        if dotted in seen:
-            continue
-        seen.add(dotted)
+def unchanged_symbols(base: World, target: World, patches: tuple[Patch, ...]) -> tuple[str, ...]:
+    """Upstream symbols that the plugin imports or patches whose interface is the same in both versions."""
+    out = []
+    for dotted in sorted(set(_used(target, patches))):
         was, now = base.path(dotted), target.path(dotted)
         if was.kind is now.kind and _same(base, was, target, now):
-            yield dotted
+            out.append(dotted)
+    return tuple(out)
 
 
 def _used(target: World, patches: tuple[Patch, ...]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from weakref import WeakKeyDictionary
 
 from tools.code.extract import dotted, parse
 from tools.code.records import Function
@@ -42,8 +43,19 @@ class Statement:
     act: Act
 
 
+_READ: WeakKeyDictionary[Tree, dict[tuple[str, int], list[Statement]]] = WeakKeyDictionary()
+
+
 def statements(tree: Tree, module: str, record: Function) -> list[Statement]:
     """Statements of ``record``, its inner functions included; [] for what does not parse alone."""
+    known = _READ.setdefault(tree, {})
+    key = (module, record.line)
+    if key not in known:
+        known[key] = _statements(tree, module, record)
+    return known[key]
+
+
+def _statements(tree: Tree, module: str, record: Function) -> list[Statement]:
     lines = tree.lines(module)[record.first_line - 1 : record.end_line]
     if not lines:
         return []
