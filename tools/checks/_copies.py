@@ -56,9 +56,17 @@ def _find(context: Context) -> list[Copy]:
         if original is None or world.is_subclass(cls, original.id):
             continue
         # A base that is in neither package is known not to hold upstream's methods; one that is lost is not.
-        if all(c.kind in (Kind.CLASS, Kind.EXTERNAL) for c in world.mro(cls).classes):
+        readable = all(c.kind in (Kind.CLASS, Kind.EXTERNAL) for c in world.mro(cls).classes)
+        if readable and (cls.id in replacing or _similar(context, cls, original)):
             out.append(Copy(cls, original))
     return out
+
+
+def _similar(context: Context, cls: Resolution, original: Resolution) -> bool:
+    """True when the class has at least half of what the original defines itself."""
+    own = context.plugin.namespace(cls.module).methods.get(cls.qualname, {})
+    theirs = context.upstream.namespace(original.module).methods.get(original.qualname, {})
+    return len(theirs) < 2 * len(own.keys() & theirs.keys()) + 2
 
 
 def original_of(context: Context, module: str, name: str) -> Resolution | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.checks._source import IN_TREE
+from tools.checks._source import IN_TREE, Facts
 from tools.checks.base import Context
 from tools.code.world import Kind, Resolution, World
 
@@ -51,10 +51,21 @@ def rivals(context: Context) -> dict[str, list[Resolution]]:
     return out
 
 
-def false_hooks(context: Context) -> frozenset[str]:
-    """Predicates that ``current_platform`` answers with False when the plugin's platform is in use."""
+def facts(context: Context) -> Facts:
+    """What conditions on the platform come to when the plugin's platform is in use."""
     own = own_platforms(context)
-    return frozenset(hook for hook in IN_TREE if not any(_by_plugin(context.world, cls, hook) for cls in own))
+    closed = frozenset(
+        hook for hook in IN_TREE if not any(_by_plugin(context.world, cls, hook) for cls in own)
+    )
+    types = {_device_type(context, cls) for cls in own}
+    return Facts(closed, types.pop() if len(types) == 1 else "")
+
+
+def _device_type(context: Context, cls: Resolution) -> str:
+    owner = context.world.definer(cls, "device_type")
+    record = context.world.class_record(owner) if owner is not None else None
+    values = [a.items for a in record.assigns if a.name == "device_type"] if record is not None else []
+    return values[0][0] if values and values[0] else ""
 
 
 def _by_plugin(world: World, cls: Resolution, name: str) -> bool:

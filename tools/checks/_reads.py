@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tools.checks._source import Guards, dead, guarded_nodes, self_name
+from tools.checks._source import Facts, Guards, dead, guarded_nodes, self_name
 from tools.checks._state import Method, called_method, find, node_of
 from tools.code.extract import dotted
 from tools.code.shapes import FunctionNode
@@ -34,8 +34,7 @@ def reads(
     world: World,
     cls: Resolution,
     entries: list[str],
-    known: dict[str, object],
-    false_hooks: frozenset[str],
+    facts: Facts,
 ) -> tuple[list[Read], set[tuple[str, str]]]:
     """Reads of attributes on self in what ``entries`` reach on an instance of ``cls``; and those methods."""
     out: list[Read] = []
@@ -57,8 +56,9 @@ def reads(
         if node is None or not receiver:
             continue
         tested = _tested(node, receiver)
+        about = facts.about(receiver)
         for child, inner in guarded_nodes(node):
-            if dead(inner, known, receiver, false_hooks):
+            if dead(inner, about):
                 continue
             guards = (*outer, *inner)
             if isinstance(child, ast.Call):

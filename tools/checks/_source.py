@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from tools.code.extract import dotted, parse
@@ -69,9 +69,15 @@ class Guard:
     wanted: bool
     soft: bool = False
     """Left behind by an ``if`` that handles a special case and leaves: code after it is the usual path."""
+    loop: bool = False
 
 
 Guards = tuple[Guard, ...]
+
+
+def loops_apart(guards: Guards) -> Guards:
+    """Without loops: something is there to be gone through."""
+    return tuple(g for g in guards if not g.loop)
 
 
 def guarded_nodes(node: FunctionNode) -> Iterator[tuple[ast.AST, Guards]]:
@@ -108,7 +114,7 @@ def _statement(stmt: ast.stmt, guards: Guards) -> Iterator[tuple[ast.AST, Guards
     elif isinstance(stmt, ast.For | ast.AsyncFor):
         yield from _expression(stmt.iter, guards)
         yield from _expression(stmt.target, guards)
-        yield from _block(stmt.body, (*guards, Guard(stmt.iter, True)))
+        yield from _block(stmt.body, (*guards, Guard(stmt.iter, True, loop=True)))
     elif isinstance(stmt, ast.With | ast.AsyncWith):
         for item in stmt.items:
             yield from _expression(item.context_expr, guards)
@@ -182,42 +188,68 @@ IN_TREE = frozenset({"is_cuda", "is_rocm", "is_xpu", "is_cpu", "is_tpu", "is_hpu
 """Platform predicates that an out-of-tree platform answers with False unless it overrides them."""
 
 
-def truth(
-    node: ast.expr, known: dict[str, object], receiver: str, false_hooks: frozenset[str]
-) -> bool | None:
-    """What a condition comes to, where attributes of the receiver have ``known`` constants; None if unknown.
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the platform and of one object."""
 
-    ``false_hooks`` are the predicates of ``current_platform`` that are False on the plugin's platform.
-    """
+    closed: frozenset[str] = frozenset()
+    """Predicates of ``current_platform`` that are False."""
+    device_type: str = ""
+    known: Mapping[str, object] = field(default_factory=dict)
+    """Attributes of the receiver that hold one constant."""
+    receiver: str = ""
+
+    def about(self, receiver: str) -> Facts:
+        """The same, where the object is called ``receiver``."""
+        return replace(self, receiver=receiver)
+
+
+def truth(node: ast.expr, facts: Facts) -> bool | None:
+    """What a condition comes to; None if unknown."""
     if isinstance(node, ast.Constant):
         return bool(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        value = truth(node.operand, known, receiver, false_hooks)
+        value = truth(node.operand, facts)
         return None if value is None else not value
     if isinstance(node, ast.BoolOp):
-        values = [truth(v, known, receiver, false_hooks) for v in node.values]
+        values = [truth(v, facts) for v in node.values]
         decisive = isinstance(node.op, ast.Or)
         if decisive in values:
             return decisive
         return None if None in values else not decisive
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in false_hooks:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in facts.closed:
         return False if dotted(node.func.value).rpartition(".")[2] == "current_platform" else None
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == receiver:
-        return bool(known[node.attr]) if node.attr in known else None
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
-        left, right = node.left, node.comparators[0]
-        if (
-            isinstance(right, ast.Constant)
-            and right.value is None
-            and isinstance(left, ast.Attribute)
-            and isinstance(left.value, ast.Name)
-            and left.value.id == receiver
-            and left.attr in known
-        ):
-            return (known[left.attr] is None) is isinstance(node.ops[0], ast.Is)
+    name = _own_attribute(node, facts)
+    if name is not None:
+        return bool(facts.known[name])
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _compared(node.left, node.ops[0], node.comparators[0], facts)
     return None
 
 
-def dead(guards: Guards, known: dict[str, object], receiver: str, false_hooks: frozenset[str]) -> bool:
+def _own_attribute(node: ast.expr, facts: Facts) -> str | None:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in facts.known:
+        return node.attr if node.value.id == facts.receiver else None
+    return None
+
+
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bool | None:
+    if not isinstance(right, ast.Constant):
+        return None
+    if isinstance(op, ast.Is | ast.IsNot) and right.value is None:
+        name = _own_attribute(left, facts)
+        return None if name is None else (facts.known[name] is None) is isinstance(op, ast.Is)
+    asks_type = dotted(left).endswith((".device_type", "device.type"))
+    if isinstance(op, ast.Eq | ast.NotEq) and facts.device_type and asks_type:
+        return (facts.device_type == right.value) is isinstance(op, ast.Eq)
+    return None
+
+
+def dead(guards: Guards, facts: Facts) -> bool:
     """True when one of the conditions certainly does not hold."""
-    return any(truth(g.test, known, receiver, false_hooks) is (not g.wanted) for g in guards)
+    return any(truth(g.test, facts) is (not g.wanted) for g in guards)
+
+
+def conditions(guards: Guards, facts: Facts) -> int:
+    """How many conditions are left open, special cases that left before apart."""
+    return sum(not g.soft and truth(g.test, facts) is not g.wanted for g in guards)

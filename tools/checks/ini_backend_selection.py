@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tools.checks._platforms import false_hooks
+from tools.checks._platforms import facts
 from tools.checks._reads import reads
-from tools.checks._source import IN_TREE, dead, effects, function_node, guarded_nodes, self_name
+from tools.checks._source import IN_TREE, Facts, dead, effects, function_node, guarded_nodes, self_name
 from tools.checks._state import Method, Run, constants, construction, find, node_of
-from tools.checks._uses import is_entry
+from tools.checks._uses import entries
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted
 from tools.code.world import Kind, Resolution
@@ -44,7 +44,7 @@ class Selection:
 
 
 def run(context: Context) -> Iterable[Result]:
-    hooks = false_hooks(context)
+    platform = facts(context)
     for module, record in context.plugin.classes():
         cls = Resolution(Kind.CLASS, module, record.qualname)
         if record.in_function or not context.world.mro(cls).classes[1:]:
@@ -53,11 +53,11 @@ def run(context: Context) -> Iterable[Result]:
         if start is None:
             continue
         done = construction(context.world, cls, start)
-        for selection in _selections(context, done, hooks):
-            yield _finding(context, cls, record.line, done, selection, hooks)
+        for selection in _selections(context, done, platform):
+            yield _finding(context, cls, record.line, done, selection, platform)
 
 
-def _selections(context: Context, done: Run, hooks: frozenset[str]) -> Iterator[Selection]:
+def _selections(context: Context, done: Run, platform: Facts) -> Iterator[Selection]:
     world = context.world
     for method in done.methods.values():
         node = node_of(world, method) if world.tree(method.owner.module) is context.upstream else None
@@ -67,7 +67,7 @@ def _selections(context: Context, done: Run, hooks: frozenset[str]) -> Iterator[
             if not isinstance(child, ast.Assign) or not isinstance(child.value, ast.Call):
                 continue
             name = dotted(child.value.func)
-            if "?" in name or name.split(".")[0] == self_name(node) or dead(guards, {}, "", hooks):
+            if "?" in name or name.split(".")[0] == self_name(node) or dead(guards, platform):
                 continue
             found = world.name(method.owner.module, method.function.qualname, name)
             if found.kind is Kind.FUNCTION and _can_fail(context, found):
@@ -110,7 +110,7 @@ def _raises(stmt: ast.stmt) -> bool:
 
 
 def _finding(
-    context: Context, cls: Resolution, line: int, done: Run, selection: Selection, hooks: frozenset[str]
+    context: Context, cls: Resolution, line: int, done: Run, selection: Selection, platform: Facts
 ) -> Result:
     world = context.world
     owner = selection.method.owner
@@ -121,7 +121,7 @@ def _finding(
             world.tree(m.owner.module) is context.upstream and m.owner.id == owner.id for m, _, _ in writes
         )
     )
-    readers = _readers(context, cls, done, selection, hooks)
+    readers = _readers(context, cls, done, selection, platform)
     consumed = "; ".join(f"{attr} in {where}" for attr, where in readers) or "nowhere in this class"
     return context.finding(
         ID,
@@ -153,17 +153,11 @@ def _finding(
 
 
 def _readers(
-    context: Context, cls: Resolution, done: Run, selection: Selection, hooks: frozenset[str]
+    context: Context, cls: Resolution, done: Run, selection: Selection, platform: Facts
 ) -> list[tuple[str, str]]:
     """Attribute that takes the result -> the methods that read it."""
-    names = {
-        name
-        for c in context.world.mro(cls).classes
-        if c.kind is Kind.CLASS and (tree := context.world.tree(c.module)) is not None
-        for name in tree.namespace(c.module).methods.get(c.qualname, {})
-    }
-    entries = sorted(n for n in names if is_entry(context, n))
-    found, _ = reads(context.world, cls, entries, constants(done), hooks)
+    about = replace(platform, known=constants(done))
+    found, _ = reads(context.world, cls, entries(context, cls), about)
     out: dict[str, str] = {}
     for read in found:
         if read.attr in selection.stored:

@@ -15,13 +15,14 @@ Cannot see: attributes set through computed names (such a class is not judged), 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tools.checks._copies import original_of
-from tools.checks._platforms import false_hooks
+from tools.checks._doubts import class_level, declared_by_protocol, later_writer, lent, shared
+from tools.checks._platforms import facts
 from tools.checks._reads import Read, reads
-from tools.checks._state import Method, Run, constants, construction, find, follow, node_of
-from tools.checks._uses import is_entry, stored_outside
+from tools.checks._source import Facts
+from tools.checks._state import Method, Run, constants, construction, find, follow
+from tools.checks._uses import called_plainly, entries, stored_outside
 from tools.checks.base import Context, Result
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Severity
@@ -86,13 +87,13 @@ def _verdicts(context: Context) -> list[Verdict]:
     key = f"{ID} verdicts {context.role}"
     found = context.shared.get(key)
     if found is None:
-        hooks = false_hooks(context)
-        found = [v for v in _judged(context, hooks) if v.missing or v.doubtful]
+        platform = facts(context)
+        found = [v for v in _judged(context, platform) if v.missing or v.doubtful]
         context.shared[key] = found
     return found  # type: ignore[return-value]
 
 
-def _judged(context: Context, hooks: frozenset[str]) -> Iterator[Verdict]:
+def _judged(context: Context, platform: Facts) -> Iterator[Verdict]:
     world = context.world
     for module, record in context.plugin.classes():
         cls = Resolution(Kind.CLASS, module, record.qualname)
@@ -112,10 +113,10 @@ def _judged(context: Context, hooks: frozenset[str]) -> Iterator[Verdict]:
             and (m := find(world, c, "__init__")) is not None
             and m.key not in done.methods
         ]
-        if done.anything or not skipped:
+        if done.anything or not skipped or lent(context, cls):
             yield Verdict(cls, start, done, (), ())
             continue
-        yield _missing(context, cls, start, done, skipped, hooks)
+        yield _missing(context, cls, start, done, skipped, platform)
 
 
 def _missing(
@@ -124,31 +125,30 @@ def _missing(
     start: Method,
     done: Run,
     skipped: list[Method],
-    hooks: frozenset[str],
+    platform: Facts,
 ) -> Verdict:
     world = context.world
     lost: dict[str, tuple[Method, int]] = {}
     for method in skipped:
         other = follow(world, cls, method)
         for attr, writes in other.writes.items():
-            if attr not in done.writes and attr not in lost and not _class_level(context, cls, attr):
+            if attr not in done.writes and attr not in lost and not class_level(context, cls, attr):
                 lost[attr] = (method, writes[0][1])
     if not lost:
         return Verdict(cls, start, done, (), ())
-    names = {
-        name
-        for owner in world.mro(cls).classes
-        if owner.kind is Kind.CLASS and (tree := world.tree(owner.module)) is not None
-        for name in tree.namespace(owner.module).methods.get(owner.qualname, {})
-    }
-    entries = sorted(n for n in names if is_entry(context, n))
     missing: list[Missing] = []
     doubtful: list[tuple[Missing, str]] = []
-    found, reached = reads(world, cls, entries, constants(done), hooks)
+    about = replace(platform, known=constants(done))
+    found, reached = reads(world, cls, entries(context, cls), about)
     for attr, read in _first_reads(found, set(lost)).items():
-        certainty = Certainty.POSSIBLE if read.conditions else Certainty.LIKELY
+        optional = (
+            read.conditions
+            or declared_by_protocol(context, cls, read.entry)
+            or not called_plainly(context, read.entry, platform)
+        )
+        certainty = Certainty.POSSIBLE if optional else Certainty.LIKELY
         item = Missing(attr, read, *lost[attr], certainty)
-        writer, always = _later_writer(context, cls, attr, reached)
+        writer, always = later_writer(context, cls, attr, reached)
         if writer and (always or read.conditions):
             doubtful.append((item, f"set only by {writer}, which may or may not run before it is read"))
             continue
@@ -158,28 +158,11 @@ def _missing(
                 (item, f"an attribute of this name is stored from outside in {outside[0]}:{outside[1]}")
             )
             continue
-        if attr in _shared(context, cls):
+        if attr in shared(context, cls):
             doubtful.append((item, "the upstream class it was copied from skips the same constructor"))
             continue
         missing.append(item)
     return Verdict(cls, start, done, tuple(missing), tuple(doubtful))
-
-
-def _shared(context: Context, cls: Resolution) -> set[str]:
-    """Attributes that the upstream original of ``cls`` leaves out too, for it skips the same constructors."""
-    world = context.world
-    original = original_of(context, cls.module, cls.qualname)
-    start = find(world, original, "__init__") if original is not None else None
-    if original is None or start is None or world.is_subclass(cls, original.id):
-        return set()
-    done = construction(world, original, start)
-    return {
-        attr
-        for owner in world.mro(original).classes[1:]
-        if (other := find(world, owner, "__init__")) is not None and other.key not in done.methods
-        for attr in follow(world, original, other).writes
-        if attr not in done.writes
-    }
 
 
 def _first_reads(found: list[Read], wanted: set[str]) -> dict[str, Read]:
@@ -193,41 +176,6 @@ def _first_reads(found: list[Read], wanted: set[str]) -> dict[str, Read]:
     return dict(sorted(best.items()))
 
 
-def _class_level(context: Context, cls: Resolution, attr: str) -> bool:
-    """True when a class body on the MRO gives the attribute a value."""
-    for owner in context.world.mro(cls).classes:
-        found = context.world.own_member(owner, attr)
-        if found is None:
-            continue
-        if found.kind is not Kind.VALUE:
-            return True
-        record = context.world.class_record(owner)
-        if record is not None and any(a.name == attr and a.value for a in record.assigns):
-            return True
-    return False
-
-
-def _later_writer(
-    context: Context, cls: Resolution, attr: str, reached: set[tuple[str, str]]
-) -> tuple[str, bool]:
-    """A method reached after construction that stores the attribute, and whether always."""
-    writer = ""
-    world = context.world
-    for owner in world.mro(cls).classes:
-        tree = world.tree(owner.module) if owner.kind is Kind.CLASS else None
-        if tree is None:
-            continue
-        for name, function in tree.namespace(owner.module).methods.get(owner.qualname, {}).items():
-            writes = [w for w in function.self_writes if w.attr == attr]
-            if name == "__init__" or not writes:
-                continue
-            if (owner.id, function.qualname) in reached:
-                writer = f"{owner.qualname}.{name}"
-                if not all(w.conditional for w in writes):
-                    return writer, True
-    return writer, False
-
-
 def _finding(context: Context, verdict: Verdict, part: list[Missing], severity: Severity, age: str) -> Result:
     world, cls = context.world, verdict.cls
     shown = ", ".join(_with_reader(m) for m in part[:_SHOWN])
@@ -236,7 +184,7 @@ def _finding(context: Context, verdict: Verdict, part: list[Missing], severity: 
     skipped = part[0].skipped
     first = part[0].read
     sure = severity is Severity.ERROR
-    condition = "" if sure else "When the conditions around the read hold: "
+    condition = "" if sure else "When the read is reached: "
     evidence = [
         context.cite(tree, m.owner.module, line)
         for item in part[:_SHOWN]
@@ -268,18 +216,12 @@ def _finding(context: Context, verdict: Verdict, part: list[Missing], severity: 
 
 def _with_reader(missing: Missing) -> str:
     read = missing.read
-    owner = read.method.owner.module.rpartition(".")[2]
-    return f"{missing.attr} (read by {read.method.function.qualname}, {owner}.py:{read.line})"
+    return f"{missing.attr} (read by {read.method.function.qualname}, {read.method.owner.module}:{read.line})"
 
 
 def _bypass_line(context: Context, verdict: Verdict) -> int:
     """The line of the call that skips, or of ``def __init__`` when there is none."""
-    node = node_of(context.world, verdict.start)
     for call in context.plugin.calls(verdict.cls.module):
-        if (
-            call.scope == verdict.start.function.qualname
-            and call.callee.endswith(".__init__")
-            and node is not None
-        ):
+        if call.scope == verdict.start.function.qualname and call.callee.endswith(".__init__"):
             return call.line
     return verdict.start.function.line

@@ -78,6 +78,7 @@ def _shifts(context: Context, before: Context, cls: Resolution) -> Iterator[Shif
             or then.tree(old.module) is not before.upstream
             or now.tree(new.module) is not context.upstream
             or old.qualname == new.qualname
+            or old.qualname not in context.upstream.defined  # merged into another
             or (old.qualname not in new_names and new.qualname not in old_names)
         ):
             continue

@@ -16,8 +16,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tools.checks._copies import upstream_module
-from tools.checks._platforms import false_hooks, own_platforms
-from tools.checks._source import IN_TREE, Guards, dead, function_node, guarded_nodes, truth
+from tools.checks._platforms import facts, own_platforms
+from tools.checks._source import IN_TREE, Facts, Guards, dead, function_node, guarded_nodes, truth
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted
 from tools.code.infer import Scope
@@ -34,11 +34,11 @@ _OURS = frozenset({"is_cuda"})
 def run(context: Context) -> Iterable[Result]:
     if not own_platforms(context):
         return
-    hooks = false_hooks(context)
+    platform = facts(context)
     for module in sorted(context.plugin.modules):
         for scope in context.inference.scopes(module):
-            yield from _closed(context, scope, hooks & _OURS)
-            yield from _raising(context, scope, hooks)
+            yield from _closed(context, scope, platform.closed & _OURS)
+            yield from _raising(context, scope, platform)
 
 
 def _closed(context: Context, scope: Scope, hooks: frozenset[str]) -> Iterator[Result]:
@@ -98,25 +98,25 @@ def _copied(context: Context, module: str, line: int) -> bool:
     return any(other.strip() == text for other in context.upstream.lines(home))
 
 
-def _raising(context: Context, scope: Scope, hooks: frozenset[str]) -> Iterator[Result]:
+def _raising(context: Context, scope: Scope, platform: Facts) -> Iterator[Result]:
     """Upstream functions the plugin calls that do nothing but raise here."""
     if isinstance(scope.node, ast.Module):
         return
-    for node, guards in guarded_nodes(scope.node):
-        if not isinstance(node, ast.Call) or dead(guards, {}, "", hooks):
+    for node in scope.nodes:
+        if not isinstance(node, ast.Call):
             continue
         name = dotted(node.func)
-        if (
-            "?" in name
-            or name.split(".")[0] in ("self", "cls", "super()")
-            or name.split(".")[0] in scope.names
-        ):
+        head = name.split(".")[0]
+        if head in ("?", "self", "cls", "super()") or head in scope.names:
             continue
         found = context.world.name(scope.module, scope.qualname, name)
         if found.kind is not Kind.FUNCTION or context.world.tree(found.module) is not context.upstream:
             continue
-        line = raises_here(context, found, hooks)
-        if line is None or found.id.replace(":", ".") in context.patched:
+        line = raises_here(context, found, platform)
+        reached = (
+            any(c is node and not dead(g, platform) for c, g in guarded_nodes(scope.node)) if line else False
+        )
+        if line is None or not reached or found.id.replace(":", ".") in context.patched:
             continue
         yield context.finding(
             ID,
@@ -135,8 +135,8 @@ def _raising(context: Context, scope: Scope, hooks: frozenset[str]) -> Iterator[
         )
 
 
-def raises_here(context: Context, found: Resolution, hooks: frozenset[str]) -> int | None:
-    """The line of a ``raise`` that a function certainly comes to where all of ``hooks`` are False."""
+def raises_here(context: Context, found: Resolution, platform: Facts) -> int | None:
+    """The line of a ``raise`` that a function certainly comes to on the plugin's platform."""
     function = context.world.function_record(found)
     if function is None or function.end_line - function.line > 120:
         return None
@@ -145,13 +145,13 @@ def raises_here(context: Context, found: Resolution, hooks: frozenset[str]) -> i
         return None
     node = function_node(context.upstream, found.module, function)
     for child, guards in guarded_nodes(node) if node is not None else ():
-        if isinstance(child, ast.Raise) and _certain(guards, hooks):
+        if isinstance(child, ast.Raise) and _certain(guards, platform):
             return child.lineno
     return None
 
 
-def _certain(guards: Guards, hooks: frozenset[str]) -> bool:
+def _certain(guards: Guards, platform: Facts) -> bool:
     asked = any(
         isinstance(n, ast.Attribute) and n.attr in IN_TREE for guard in guards for n in ast.walk(guard.test)
     )
-    return asked and all(truth(g.test, {}, "", hooks) is g.wanted for g in guards)
+    return asked and all(truth(g.test, platform) is g.wanted for g in guards)

@@ -16,8 +16,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tools.checks._platforms import false_hooks, interface, own_platforms, rivals
-from tools.checks._source import constant_returned, dead, function_node, guarded_nodes
+from tools.checks._platforms import facts, interface, own_platforms, rivals
+from tools.checks._source import Facts, conditions, constant_returned, dead, function_node, guarded_nodes
 from tools.checks._uses import outside_calls
 from tools.checks.base import Context, Result
 from tools.code.extract import dotted
@@ -51,7 +51,7 @@ def run(context: Context) -> Iterable[Result]:
         return
     world = context.world
     others = rivals(context)
-    hooks = false_hooks(context)
+    platform = facts(context)
     asked = context.upstream.namespace(base.module).methods.get(base.qualname, {})
     for name, default in sorted(asked.items()):
         if name.startswith("__"):
@@ -60,7 +60,7 @@ def run(context: Context) -> Iterable[Result]:
         answers = _answers(context, base, others, name)
         if not lacking or "cuda" not in answers:
             continue
-        uses = tuple(_uses(context, name, hooks))
+        uses = tuple(_uses(context, name, platform))
         if uses:
             place = _place(context, lacking, whole=len(lacking) == len(own))
             yield from _judge(context, base, place, Hook(name, default, answers, uses))
@@ -95,7 +95,7 @@ def _place(context: Context, lacking: list[Resolution], *, whole: bool) -> Resol
     return shared[-1] if shared else lacking[0]
 
 
-def _uses(context: Context, name: str, hooks: frozenset[str]) -> Iterator[tuple[str, int, bool]]:
+def _uses(context: Context, name: str, platform: Facts) -> Iterator[tuple[str, int, bool]]:
     """Calls on ``current_platform`` that the plugin's platform can reach."""
     platforms = f"{context.profile.upstream_package}.platforms"
     for module, call in outside_calls(context.upstream, name):
@@ -114,10 +114,10 @@ def _uses(context: Context, name: str, hooks: frozenset[str]) -> Iterator[tuple[
                 isinstance(child, ast.Call)
                 and child.lineno == call.line
                 and dotted(child.func) == call.callee
-                and not dead(guards, {}, "", hooks)
+                and not dead(guards, platform)
                 and not any(isinstance(g.test, ast.Constant) for g in guards)
             ):
-                yield module, call.line, all(g.soft for g in guards)
+                yield module, call.line, not conditions(guards, platform)
                 break
 
 
