@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tools.checks._binding import arguments
 from tools.checks._classes import Override, Seat, classes_of
 from tools.checks.base import Context
 from tools.code.infer import Form, Type
@@ -45,26 +46,6 @@ class Site:
     module: str
     call: Call
     certainty: Certainty
-
-
-def arguments(call: Call) -> Arguments:
-    """The call as ``bind`` takes it."""
-    return Arguments(call.nargs, call.keywords, call.star, call.kwstar)
-
-
-def describe(problems: tuple[Problem, ...]) -> str:
-    """``no parameter `a`; `b` missing``."""
-    parts = []
-    for problem in problems:
-        if problem.misfit is Misfit.UNKNOWN_KEYWORD:
-            parts.append(f"it has no parameter `{problem.name}`")
-        elif problem.misfit is Misfit.MISSING_ARGUMENT:
-            parts.append(f"its required parameter `{problem.name}` is not passed")
-        elif problem.misfit is Misfit.MULTIPLE_VALUES:
-            parts.append(f"`{problem.name}` is passed twice")
-        else:
-            parts.append(f"it {problem.detail} positional arguments")
-    return ", ".join(parts)
 
 
 class Callers:
@@ -226,7 +207,26 @@ class Callers:
             return Certainty.CERTAIN
         if not seat.inherits and not seat.replaced:
             return Certainty.LIKELY if self._customary(name, call) else None
-        return Certainty.LIKELY if self._only_family(seat, name, call) else None
+        if not self._only_family(seat, name, call) or self._left_behind(seat, module, call):
+            return None
+        return Certainty.LIKELY
+
+    def _left_behind(self, seat: Seat, module: str, call: Call) -> bool:
+        """True for a helper function that only methods call which the plugin's class overrides."""
+        if not call.scope or "." in call.scope:
+            return False
+        users = [
+            (self.enclosing(caller, c.scope), caller)
+            for caller, c in self.context.upstream.calls_by_name.get(call.scope, ())
+            if caller == module
+        ]
+        return bool(users) and all(
+            cls is not None
+            and method is not None
+            and cls.id in seat.family
+            and not self._inherited(seat, cls, method)
+            for (cls, method, _), _ in users
+        )
 
     def _customary(self, name: str, call: Call) -> bool:
         """True when nearly every upstream class with such a method could take the call."""

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from tools.checks._callers import OTHER_DEVICE, Callers, Site, arguments
+from tools.checks._binding import arguments
+from tools.checks._callers import OTHER_DEVICE, Callers, Site
 from tools.checks._classes import Seat
 from tools.code.constructor import constructor
 from tools.code.extract import dotted

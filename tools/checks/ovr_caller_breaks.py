@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tools.checks._callers import Callers, Site, arguments, callers_of, describe
+from tools.checks._binding import arguments, describe
+from tools.checks._callers import Callers, Site, callers_of
 from tools.checks._classes import Override, classes_of
 from tools.checks.base import Context, Result
 from tools.code.records import Param, ParamKind

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tools.checks._callers import Site, arguments, callers_of, describe
+from tools.checks._binding import arguments, describe
+from tools.checks._callers import Site, callers_of
 from tools.checks._classes import Seat, classes_of
 from tools.checks._constructions import Constructions
 from tools.checks.base import Context, Result

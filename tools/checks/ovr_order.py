@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tools.checks._callers import arguments, callers_of
+from tools.checks._binding import arguments
+from tools.checks._callers import callers_of
 from tools.checks._classes import classes_of
 from tools.checks.base import Context, Result
 from tools.code.infer import Form, Type

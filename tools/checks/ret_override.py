@@ -78,11 +78,14 @@ def _changed_type(context: Context, callers: Callers, override: Override) -> Ite
     old, own, theirs = _before(context, override), override.function.returns, override.upstream.returns
     if old is None or not own or not old.returns or not theirs or _parts(own) != _parts(old.returns):
         return
-    if _parts(own) <= _parts(theirs) or _parts(own) & {"none", "any", "self"} or "Any" in theirs:
+    if _parts(own) & _parts(theirs) or _parts(own) & {"none", "any", "self"} or "Any" in theirs:
         return
+    if any(word in text for text in (own, theirs, old.returns) for word in ("Optional", "Union")):
+        return  # Two ways of writing one type are too easily taken for two types.
     for site, use in _uses(context, callers, override):
         if use.kind is not Kind.DROPPED:
-            yield _finding(context, override, f"`{own}`", site, replace(use, kind=Kind.VALUE))
+            finding = _finding(context, override, f"`{own}`", site, replace(use, kind=Kind.VALUE))
+            yield finding.model_copy(update={"severity": Severity.NOTE, "certainty": Certainty.POSSIBLE})
             return
 
 
@@ -151,7 +154,7 @@ def _finding(context: Context, override: Override, gives: str, site: Site | None
         consequence=(
             "TypeError, ValueError or AttributeError where the result is used"
             if severity is Severity.ERROR
-            else "None travels on, and fails or misleads where the value is needed"
+            else "what the caller gets is not what it was written for; it fails or misleads where it is used"
         ),
         suggestion=f"return what {name} of {where} returns",
         evidence=evidence,

@@ -194,3 +194,33 @@ def test_a_model_that_only_looks_like_the_protocol() -> None:
     assert "`metadata` is not passed" in finding.message
     fine = {"model.py": plugin["model.py"].replace("metadata", "metadata=None")}
     assert findings(fine, PROTOCOL, PROTOCOL, "OVR001") == []
+
+
+def test_a_helper_that_only_overridden_methods_call_is_left_behind() -> None:
+    upstream = """
+        class Wrapper:
+            def forward(self, x):
+                return torch.ops.vllm.attend(x, "name")
+
+            def attend_impl(self, x, q, k):
+                return x
+
+        def attend(x, name):
+            layer = lookup(name)
+            layer.attend_impl(x, 1, 2)
+    """
+    plugin = {
+        "w.py": """
+            from vllm.w import Wrapper
+
+            class Ours(Wrapper):
+                def forward(self, x):
+                    return self.attend_impl(x)
+
+                def attend_impl(self, x):
+                    return x
+        """
+    }
+    assert findings(plugin, {"w.py": upstream}, {"w.py": upstream}, "OVR001") == []
+    half = {"w.py": plugin["w.py"].replace("def forward(self, x)", "def other(self, x)")}
+    assert len(findings(half, {"w.py": upstream}, {"w.py": upstream}, "OVR001")) == 1

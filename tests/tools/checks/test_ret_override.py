@@ -111,5 +111,5 @@ def test_a_list_of_something_else() -> None:
     }
     target = base.replace("list[tuple[str, int]]", 'list["Request"]')
     (finding,) = findings(plugin, {"s.py": base}, {"s.py": target}, "RET002")
-    assert finding.severity == "warning"
+    assert finding.severity == "note"
     assert findings(plugin, {"s.py": base}, {"s.py": base}, "RET002") == []
