@@ -19,9 +19,6 @@ from tools.checks.base import Context
 from tools.code.infer import Form, Type
 from tools.code.records import Call, Function, ParamKind
 from tools.code.signature import (
-    Arguments,
-    Misfit,
-    Problem,
     bind,
     is_static,
     keeps_signature,
