@@ -44,6 +44,7 @@ def run(context: Context) -> Iterable[Result]:
         member = item.key.rpartition(".")[2]
         if member not in members:
             yield _no_member(context, item, member, list(members))
+            continue
         cls = _class(context, item)
         if cls is None or cls.id in seen:
             continue

@@ -22,7 +22,7 @@ from tools.code.infer import Scope
 from tools.code.world import Kind
 from tools.findings import Certainty, Severity
 from tools.registry.importing import quoted_paths
-from tools.registry.outcomes import How
+from tools.registry.outcomes import How, Reached
 from tools.registry.sites import ATTENTION, MODEL, Registration, registrations
 from tools.registry.startup import startup_of
 
@@ -157,7 +157,7 @@ def _named(context: Context, scope: Scope, text: str, line: int, problem: tuple[
         line=line,
         symbol=scope.qualname,
         key=text,
-        severity=Severity.NOTE if reached.how is How.NEVER else Severity.ERROR,
+        severity=_severity(context, text, reached),
         certainty=Certainty.LIKELY,
         message=f"class path {text!r} {wrong}",
         trigger="when the text is looked up as a class",
@@ -166,6 +166,15 @@ def _named(context: Context, scope: Scope, text: str, line: int, problem: tuple[
         evidence=[_cite(context, text)],
         cause=f"class path {text}",
     )
+
+
+def _severity(context: Context, text: str, reached: Reached) -> Severity:
+    """An error only where the text is surely used: upstream's own classes may stand in a dead branch."""
+    if reached.how is How.NEVER:
+        return Severity.NOTE
+    own = context.world.tree(text.replace(":", ".")) is context.plugin
+    runs = reached.how is not How.LAZY and (own or not reached.guard)
+    return Severity.ERROR if runs else Severity.WARNING
 
 
 def _cite(context: Context, text: str) -> str | None:

@@ -40,7 +40,7 @@ def run(context: Context) -> Iterable[Result]:
     if not any(p.attribute == "direct_register_custom_op" for p in context.patches):
         for item in registrations(context):
             site = lookups_of(context).torch_ops.get(item.key) if item.kind == TORCH_OP else None
-            if site is not None:
+            if site is not None and startup_of(context).reached(item.module, item.line).how is not How.NEVER:
                 yield _in_tree(context, item, site)
 
 
@@ -75,8 +75,11 @@ def _rival(context: Context, key: str, loser: Registration, winner: Registration
 
 def _in_tree(context: Context, item: Registration, site: tuple[str, int]) -> Result:
     module, line = site
-    together = module in imported_with(context.world, [item.module])
     reached = startup_of(context).reached(item.module, item.line)
+    # Whether a definition that stands under a condition runs is not known here.
+    lines = (context.plugin.lines(item.module)[item.line - 1], context.upstream.lines(module)[line - 1])
+    guarded = bool(reached.guard) or any(text[:1].isspace() for text in lines)
+    together = not guarded and module in imported_with(context.world, [item.module])
     return context.finding(
         ID,
         module=item.module,
