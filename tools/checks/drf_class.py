@@ -60,7 +60,8 @@ def _bases(
     world = context.world
     old = {c.qualname.rpartition(".")[2] for c in context.before.world.mro(base).classes}
     mine = world.mro(row.symbol)
-    if mine.opaque and row.how is How.SUBCLASS:
+    same_file = row.symbol.module.rpartition(".")[2] == target.module.rpartition(".")[2]
+    if (mine.opaque and row.how is How.SUBCLASS) or (row.how is How.NAME and not same_file):
         return
     have = {c.qualname.rpartition(".")[2] for c in mine.classes}
     for gained in world.bases(target):

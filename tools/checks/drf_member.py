@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tools.checks._callers import callers_of
 from tools.checks.base import Context, Result
 from tools.checks.drf_common import counterparts_of
 from tools.checks.pat_common import OTHER_DEVICE
@@ -24,6 +25,12 @@ from tools.findings import Certainty, Severity
 ID = "DRF003"
 TITLE = "Copied class lacks a method that its original gained"
 SEVERITY = Severity.WARNING
+
+
+_GENERIC = frozenset(
+    "clone close contiguous cpu detach forward join reset run send start stop to view wait write".split()
+) | frozenset(dir(dict) + dir(list) + dir(str) + dir(set))
+"""Methods that objects outside both packages have too."""
 
 
 def run(context: Context) -> Iterable[Result]:
@@ -63,7 +70,9 @@ def _class(context: Context, row: Counterpart, base: Resolution, target: Resolut
 
 def _caller(context: Context, target: Resolution, name: str) -> tuple[str, Call] | None:
     """A call of ``name`` outside the original class and its module's own helpers."""
-    for module, call in context.upstream.calls_by_name.get(name, ()):
+    for module, call in (
+        context.upstream.calls_by_name.get(name, ()) if _kin_only(context, target, name) else ()
+    ):
         head, dot, _ = call.callee.rpartition(".")
         if not dot or head in ("self", "cls", "super()") or OTHER_DEVICE.search(module):
             continue
@@ -79,6 +88,17 @@ def _caller(context: Context, target: Resolution, name: str) -> tuple[str, Call]
             if call.callee in (f"self.{name}", f"cls.{name}") and call.scope.startswith(f"{owner.qualname}."):
                 return owner.module, call
     return None
+
+
+def _kin_only(context: Context, target: Resolution, name: str) -> bool:
+    """True when every class of upstream that defines ``name`` is of the family: other receivers are not meant."""
+    if name in _GENERIC:
+        return False
+    family = {c.id for c in context.world.mro(target).classes}
+    for owner, _ in callers_of(context).definers(name):
+        if not any(c.id in family for c in context.world.mro(owner).classes):
+            return False
+    return True
 
 
 def _report(

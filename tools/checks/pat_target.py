@@ -91,8 +91,9 @@ def _report(context: Context, patch: Patch) -> Result:
         severity = Severity.WARNING
     else:
         severity = Severity.ERROR if loud else Severity.WARNING
-    if not runs:
-        severity = Severity.NOTE
+    never = context.before is not None and not original(context.before, patch).found
+    if not runs or (never and not loud):
+        severity = Severity.NOTE  # or written for yet another version: there in neither
     return context.finding(
         ID,
         module=patch.module,

@@ -129,6 +129,9 @@ def _owner(world: World, inference: Inference, scope: Scope, node: ast.expr) -> 
         name = dotted(node)
         if "?" in name or name.split(".")[0] in scope.names:
             return None
+        gone = _missing_import(world, scope, name)
+        if gone is not None:
+            return gone
         missing = world.name(scope.module, scope.qualname, name)
         # ``import vllm.a.gone`` then ``vllm.a.gone.f = g``: the owner itself is missing.
         if missing.kind is Kind.MISSING and world.tree(missing.module) is world.upstream:
@@ -137,6 +140,16 @@ def _owner(world: World, inference: Inference, scope: Scope, node: ast.expr) -> 
     if world.tree(found.ref.module) is not world.upstream:
         return None
     return found.ref.module, found.ref.qualname if found.form is Form.CLASS else ""
+
+
+def _missing_import(world: World, scope: Scope, name: str) -> tuple[str, str] | None:
+    """``import a.b.gone`` says where the module ends in ``a.b.gone.C``: nothing else can."""
+    plain = [i.module for i in world.plugin.modules[scope.module].imports if i.name == "" and i.level == 0]
+    inside = [m for m in plain if name == m or name.startswith(f"{m}.")]
+    module = max(inside, key=len, default="")
+    if not module or world.tree(module) is not world.upstream or world.module(module).found:
+        return None
+    return module, name[len(module) + 1 :]
 
 
 def _imported_name(world: World, scope: Scope, name: str) -> str:
