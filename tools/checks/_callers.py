@@ -19,6 +19,7 @@ from tools.checks.base import Context
 from tools.code.infer import Form, Type
 from tools.code.records import Call, Function, ParamKind
 from tools.code.signature import (
+    Arguments,
     bind,
     is_static,
     keeps_signature,
@@ -50,6 +51,7 @@ class Callers:
 
     def __init__(self, context: Context) -> None:
         self.context, self.world = context, context.world
+        self._customs: dict[tuple[str, Arguments], bool] = {}
         self._definers: dict[str, tuple[tuple[Resolution, Function], ...]] = {}
 
     @cached_property
@@ -227,9 +229,14 @@ class Callers:
 
     def _customary(self, name: str, call: Call) -> bool:
         """True when nearly every upstream class with such a method could take the call."""
-        given = arguments(call)
-        takes = [not bind(without_receiver(f), given) for _, f in self.definers(name) if keeps_signature(f)]
-        return name not in _GENERIC and len(takes) > 1 and sum(takes) * 10 >= len(takes) * 9
+        key = (name, given := arguments(call))
+        if key not in self._customs:
+            takes = [
+                not bind(without_receiver(f), given) for _, f in self.definers(name) if keeps_signature(f)
+            ]
+            usual = len(takes) > 1 and sum(takes) * 10 >= len(takes) * 9
+            self._customs[key] = name not in _GENERIC and usual
+        return self._customs[key]
 
     def _inherited(self, seat: Seat, cls: Resolution, method: Function) -> bool:
         """Does ``cls.method`` run on an instance of the seat's class?"""

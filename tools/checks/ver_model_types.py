@@ -27,10 +27,10 @@ ID = "VER002"
 TITLE = "A test of one name that upstream widened to several"
 SEVERITY = Severity.WARNING
 
-_SUBJECTS = ("model_type", "architecture", "arch", "method", "quant_method")
+_SUBJECTS = ("model_type", "architecture", "arch", "quant_method")
 """Last words of what is compared."""
 _QUOTED = re.compile(rb"[\"']([\w.-]+)[\"']")
-_WINDOW = 1500
+_WINDOW = 700
 """Characters within which two strings can stand in one test."""
 
 
@@ -79,9 +79,11 @@ def _tested(node: ast.AST) -> frozenset[str]:
     """Strings that ``x.model_type`` is compared with."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return frozenset()
+    right = node.comparators[0]
+    if not isinstance(right, ast.Constant | ast.Tuple | ast.List | ast.Set):
+        return frozenset()
     if not ast.unparse(node.left).strip("\"'])").endswith(_SUBJECTS):
         return frozenset()
-    right = node.comparators[0]
     elements = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
     if isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
         return frozenset(
@@ -106,11 +108,11 @@ def _changed(context: Context, names: frozenset[str]) -> Iterator[Widened]:
         then = old.snapshot.read(old.paths[module])
         if not _near(now, set(_QUOTED.findall(now)) - set(_QUOTED.findall(then)), names):
             continue
-        before = list(_tests(old, module))
-        for tested, line in _tests(new, module):
-            if tested & names:
-                known = frozenset(t for was, _ in before if was & tested for t in was)
-                yield Widened(module, line, tested, tested - known if known else frozenset())
+        after = [(tested, line) for tested, line in _tests(new, module) if tested & names]
+        before = list(_tests(old, module)) if after else []
+        for tested, line in after:
+            known = frozenset(t for was, _ in before if was & tested for t in was)
+            yield Widened(module, line, tested, tested - known if known else frozenset())
 
 
 def _near(content: bytes, added: set[bytes], names: frozenset[str]) -> bool:
