@@ -78,7 +78,7 @@ def _find(context: Context, counterparts: Counterparts) -> list[Drift]:
             continue
         if was.text_hash == now.text_hash:
             continue
-        if own.text_hash == now.text_hash:
+        if own.text_hash == now.text_hash or counterparts.took_all(row):
             copies[row.target.id] += 1
             continue
         mine = statements(context.plugin, row.symbol.module, own)

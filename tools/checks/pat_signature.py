@@ -13,21 +13,16 @@ Cannot see: callers that unpack ``*args`` or ``**kwargs``, and callers outside b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from tools.checks._callers import Callers, callers_of
 from tools.checks._classes import Seat
 from tools.checks.base import Context, Result
 from tools.checks.pat_bound import loaded_before
-from tools.checks.pat_common import OTHER_DEVICE, applied, arguments, original
-from tools.code.records import Call, Function, Param, ParamKind
+from tools.checks.pat_common import OTHER_DEVICE, applied, original
+from tools.checks.pat_fit import Fit, Misuse, describe, is_kernel, without_patch
+from tools.code.records import Call, Function, ParamKind
 from tools.code.signature import (
-    Arguments,
-    Misfit,
-    Problem,
-    bind,
     is_property,
-    is_static,
     keeps_signature,
     render,
     without_receiver,
@@ -39,12 +34,6 @@ from tools.findings import Certainty, Level, Severity
 ID = "PAT002"
 TITLE = "Replacement that upstream's callers do not fit"
 SEVERITY = Severity.ERROR
-
-_LAUNCH = frozenset(
-    {"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim"}
-)
-"""Keywords that Triton itself takes at a launch."""
-_POSITIONAL = (ParamKind.POSITIONAL_ONLY, ParamKind.POSITIONAL_OR_KEYWORD)
 
 
 def run(context: Context) -> Iterable[Result]:
@@ -61,7 +50,7 @@ def run(context: Context) -> Iterable[Result]:
 def _judged(
     context: Context, patch: Patch, new: Resolution, ours: Function, old: Resolution, theirs: Function
 ) -> Iterator[Result]:
-    if not _is_kernel(ours) and not keeps_signature(_without_patch(context, ours)):
+    if not is_kernel(ours) and not keeps_signature(without_patch(context, ours)):
         return
     fit = Fit(ours, theirs)
     worst: Misuse | None = None
@@ -112,67 +101,6 @@ def _never_called_by_name(
         level=Level.SIGNATURE,
         cause=f"{old.id} signature",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Misuse:
-    """A call that reaches the replacement and does not fit it."""
-
-    module: str
-    call: Call
-    certainty: Certainty
-    problems: tuple[Problem, ...]
-    shift: tuple[str, str] | None
-    """(name upstream means, name it arrives under) of the first value that changes places."""
-
-
-class Fit:
-    """What the replacement takes and what the original took, as callers see them."""
-
-    def __init__(self, ours: Function, theirs: Function) -> None:
-        self.ours, self.theirs = ours, theirs
-        self.kernel = _is_kernel(ours) or _is_kernel(theirs)
-        self.taken, self.meant = _params(ours, theirs), without_receiver(theirs)
-        self._tuned = any("autotune" in d or "heuristics" in d for d in ours.decorators)
-        self._strict = keeps_signature(theirs) and not self.kernel
-
-    def judge(self, call: Call) -> tuple[tuple[Problem, ...], tuple[str, str] | None] | None:
-        """Problems and shifted value of ``call``; None when it fits, or never fitted the original."""
-        given = arguments(call)
-        if self.kernel:
-            kept = tuple(k for k in given.keywords if k not in _LAUNCH)
-            given = Arguments(given.positional, kept, given.star, given.kwstar)
-        problems = bind(self.taken, given)
-        if self._tuned:
-            # Tuning and heuristics supply parameters of their own.
-            problems = tuple(p for p in problems if p.misfit is not Misfit.MISSING_ARGUMENT)
-        shift = None if problems or given.star else _shift(self.taken, self.meant, given.positional)
-        if not problems and shift is None:
-            return None
-        return None if self._strict and bind(self.meant, given) else (problems, shift)
-
-
-def _is_kernel(function: Function) -> bool:
-    return any(
-        d.partition("(")[0].rpartition(".")[2] in ("jit", "autotune", "heuristics")
-        for d in function.decorators
-    )
-
-
-def _without_patch(context: Context, function: Function) -> Function:
-    """The decorator that installs the patch returns what it is given."""
-    installs = {d.rpartition(".")[2] for d in context.profile.patch_decorators}
-    kept = tuple(d for d in function.decorators if d.partition("(")[0].rpartition(".")[2] not in installs)
-    return Function(**{**{f: getattr(function, f) for f in function.__struct_fields__}, "decorators": kept})
-
-
-def _params(ours: Function, theirs: Function) -> tuple[Param, ...]:
-    """Parameters of a replacement as callers see them once it sits on the class."""
-    if theirs.in_class and not ours.in_class:
-        if is_static(theirs) or is_static(ours):
-            return ours.params
-        return ours.params[1:] if ours.params and ours.params[0].kind in _POSITIONAL else ours.params
-    return without_receiver(ours)
 
 
 def _misuses(context: Context, patch: Patch, old: Resolution, fit: Fit) -> Iterator[Misuse]:
@@ -239,32 +167,6 @@ def _method_calls(
     return callers.lands_on(Seat(owner, family, frozenset({owner.id}), True), name, module, call)
 
 
-def _shift(taken: tuple[Param, ...], meant: tuple[Param, ...], given: int) -> tuple[str, str] | None:
-    """(name upstream means, name it arrives under) of the first value that changes places."""
-    ours = [p.name for p in taken if p.kind in _POSITIONAL]
-    theirs = [p.name for p in meant if p.kind in _POSITIONAL]
-    for index in range(min(given, len(ours), len(theirs))):
-        mine, other = ours[index], theirs[index]
-        # Names that are merely spelled otherwise do not count: both must exist on both sides.
-        if mine != other and mine in theirs and other in ours:
-            return other, mine
-    return None
-
-
-def _describe(problems: tuple[Problem, ...]) -> str:
-    parts = []
-    for problem in problems:
-        if problem.misfit is Misfit.UNKNOWN_KEYWORD:
-            parts.append(f"it has no parameter `{problem.name}`")
-        elif problem.misfit is Misfit.MISSING_ARGUMENT:
-            parts.append(f"its required `{problem.name}` is not passed")
-        elif problem.misfit is Misfit.MULTIPLE_VALUES:
-            parts.append(f"`{problem.name}` is passed twice")
-        else:
-            parts.append(f"it {problem.detail} positional arguments")
-    return ", ".join(parts[:6])
-
-
 def _report(
     context: Context,
     patch: Patch,
@@ -275,7 +177,7 @@ def _report(
     count: int,
 ) -> Result:
     more = f" ({count} such calls)" if count > 1 else ""
-    what = _describe(worst.problems)
+    what = describe(worst.problems)
     return _finding(
         context,
         patch,
@@ -287,7 +189,7 @@ def _report(
         severity=Severity.ERROR,
         message=f"`{new.qualname}` replaces `{patch.target}`, but `{worst.module}` calls it as "
         f"{context.version(context.role)} defines it{more}: {what}",
-        consequence=f"TypeError: {_describe(worst.problems[:1])}",
+        consequence=f"TypeError: {describe(worst.problems[:1])}",
         suggestion=f"take over the target's signature {render(fit.meant)} and what the original does with it; "
         f"the replacement has {render(fit.taken)}",
     )

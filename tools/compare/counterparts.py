@@ -87,6 +87,15 @@ class Counterparts:
                     out[mine] = theirs
         return out
 
+    def took_all(self, row: Counterpart) -> bool:
+        """True when every line that upstream changed is in the copy as target has it: nothing to look into."""
+        if row.base is None or row.target is None:
+            return False
+        old = self._forward.old.lines(row.base.module, row.base.qualname)
+        new = self._forward.new.lines(row.target.module, row.target.qualname)
+        own = self._own.lines(row.symbol.module, row.symbol.qualname)
+        return new - old <= own and not (old - new) & own
+
     def _find(self) -> Iterator[Counterpart]:
         for module in sorted(self.plugin.modules):
             space = self.plugin.namespace(module)

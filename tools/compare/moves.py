@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
 from tools.code.records import Class, Function
 from tools.code.tree import Tree
-from tools.code.world import Kind, Resolution, World
+from tools.code.world import Kind, Resolution
 from tools.compare.bodies import Bodies, alike, dice, words
+from tools.compare.fates import RENAMED, Fate, Went, alone, features_of, path_likeness
 from tools.findings import Certainty
-from tools.profiles import Profile
 
-_RENAMED = 0.5
-"""Share of common lines from which a body under another name is the same code."""
 _RENAMED_KIN = 0.3
 """The same when the two names share their words."""
 _SMALL = 5
@@ -23,48 +19,6 @@ _SMALL = 5
 _RENAMED_SMALL = 0.75
 _LOOKED_AT = 12
 """Candidates whose bodies are compared; the records alone rank the rest lower."""
-
-
-class Fate(StrEnum):
-    """What became of a symbol."""
-
-    PRESENT = "present"
-    MOVED = "moved"
-    RENAMED = "renamed"
-    PRIVATE = "now private"
-    CHANGED_KIND = "changed kind"
-    """Still importable from there, but a class is now a function, or the other way round."""
-    REMOVED = "removed"
-
-
-@dataclass(frozen=True, slots=True)
-class Went:
-    """The answer. ``module`` and ``name`` (dotted below it) say where it is in target; '' when removed."""
-
-    kind: Fate
-    module: str
-    name: str
-    certainty: Certainty
-    how: str
-    """What the answer rests on, as a clause for messages."""
-    others: tuple[str, ...] = ()
-    """Further candidates, best first, as ``module:name``."""
-    similarity: float = 0.0
-
-    @property
-    def found(self) -> bool:
-        """True when target holds it somewhere."""
-        return self.kind is not Fate.REMOVED
-
-    @property
-    def dotted(self) -> str:
-        """Path in target, as an import statement would spell it."""
-        return f"{self.module}.{self.name}" if self.name else self.module
-
-    @property
-    def id(self) -> str:
-        """``module:Qual.name``."""
-        return f"{self.module}:{self.name}" if self.name else self.module
 
 
 def where_went(base: Tree, target: Tree, module: str, name: str = "") -> Went:
@@ -84,7 +38,7 @@ class Moves:
     def __init__(self, base: Tree, target: Tree) -> None:
         self.base, self.target = base, target
         self.old, self.new = Bodies(base), Bodies(target)
-        self._base_world, self._target_world = _alone(base), _alone(target)
+        self._base_world, self._target_world = alone(base), alone(target)
         self._answers: dict[tuple[str, str], Went] = {}
         self._modules: dict[str, Went] = {}
         self._newcomers: list[tuple[str, Function | Class, frozenset[str]]] | None = None
@@ -116,7 +70,7 @@ class Moves:
                 if home not in self.base.defined.get(name, ()):
                     votes[home] += 1
         if votes:
-            ranked = sorted(votes, key=lambda m: (-votes[m], -_path_likeness(module, m), m))
+            ranked = sorted(votes, key=lambda m: (-votes[m], -path_likeness(module, m), m))
             best = ranked[0]
             share = votes[best] / len(names)
             how = f"{votes[best]} of its {len(names)} definitions are there"
@@ -202,7 +156,7 @@ class Moves:
                 continue
             body = self._likeness(was, home, name)
             stood = home in self.base.defined.get(name, ()) and home != was.module
-            path = _path_likeness(was.module, home)
+            path = path_likeness(was.module, home)
             scored.append((body + 0.3 * path - (0.35 if stood else 0), body, stood, home))
         if was.kind is Kind.VALUE and len(scored) > 3:
             # ``logger`` and its like are everywhere.
@@ -249,12 +203,12 @@ class Moves:
         if record is None:
             return None
         name = was.qualname
-        features = _features(self.base, was.module, record)
+        features = features_of(self.base, was.module, record)
         home = self.of(was.module).module
         ranked = []
         for module, other, their in self._new_definitions():
             kin = dice(words(name), words(other.qualname))
-            near = 0.5 if module in (home, was.module) else 0.2 * _path_likeness(was.module, module)
+            near = 0.5 if module in (home, was.module) else 0.2 * path_likeness(was.module, module)
             score = dice(features, their) + kin + near
             if score > 0.6:
                 ranked.append((score, kin, module, other.qualname))
@@ -268,7 +222,7 @@ class Moves:
             return None
         body, kin, module, other_name = best
         near = module in (home, was.module)
-        least = _RENAMED_KIN if near and kin >= 0.5 else _RENAMED
+        least = _RENAMED_KIN if near and kin >= 0.5 else RENAMED
         if len(self.old.lines(was.module, name)) < _SMALL:
             least = _RENAMED_SMALL
         if body < least:
@@ -278,11 +232,7 @@ class Moves:
             Fate.PRIVATE if private else Fate.RENAMED,
             module,
             other_name,
-            Certainty.CERTAIN
-            if body >= 0.8
-            else Certainty.LIKELY
-            if body >= _RENAMED
-            else Certainty.POSSIBLE,
+            Certainty.CERTAIN if body >= 0.8 else Certainty.LIKELY if body >= RENAMED else Certainty.POSSIBLE,
             f"{round(body * 100)}% of its lines are there under the new name",
             similarity=round(body, 2),
         )
@@ -299,7 +249,7 @@ class Moves:
                 tops += [c for c in record.classes if "." not in c.qualname and not c.in_function]
                 for top in tops:
                     if top.qualname not in self.base.defined:
-                        self._newcomers.append((module, top, _features(self.target, module, top)))
+                        self._newcomers.append((module, top, features_of(self.target, module, top)))
         return self._newcomers
 
     # ---- members of classes ----
@@ -327,10 +277,10 @@ class Moves:
                 key = (cls.module, f"{cls.qualname}.{other}")
                 body = alike(self.old, (was.module, was.qualname), self.new, key)
                 if other.strip("_") == name.strip("_"):
-                    body = max(body, _RENAMED)
+                    body = max(body, RENAMED)
                 if body > best[1]:
                     best = (other, body)
-        if best[1] < _RENAMED:
+        if best[1] < RENAMED:
             return (
                 gone
                 if went.kind is Fate.PRESENT
@@ -346,40 +296,4 @@ class Moves:
         )
 
 
-def _sureness(body: float, near: bool) -> Certainty:
-    """Of a rename: much in common, and in the place where the old name was."""
-    if body >= 0.8 and near:
-        return Certainty.CERTAIN
-    return Certainty.LIKELY if body >= (_RENAMED if near else 0.8) else Certainty.POSSIBLE
-
-
-def _path_likeness(one: str, two: str) -> float:
-    """Modules alike in their words and their ends."""
-    same_end = one.rpartition(".")[2] == two.rpartition(".")[2]
-    return 0.7 * dice(words(one), words(two)) + (0.3 if same_end else 0.0)
-
-
-def _features(tree: Tree, module: str, record: Function | Class) -> frozenset[str]:
-    """Names that survive a rename: parameters of a function, methods and attributes of a class."""
-    if isinstance(record, Function):
-        return frozenset(p.name for p in record.params)
-    # Not through the namespace: building those of a whole tree costs half a second.
-    prefix = f"{record.qualname}."
-    methods = {
-        f.qualname[len(prefix) :]
-        for f in tree.modules[module].functions
-        if f.in_class and f.qualname.startswith(prefix)
-    }
-    return frozenset(methods) | {a.name for a in record.assigns}
-
-
-def _alone(tree: Tree) -> World:
-    """One tree as a world of its own."""
-    profile = Profile(
-        name="",
-        plugin_package=tree.package,
-        upstream_package=tree.package,
-        plugin_distribution="",
-        upstream_distribution="",
-    )
-    return World(tree, tree, profile)
+__all__ = ["Fate", "Moves", "Went", "moves", "where_went"]
