@@ -262,8 +262,7 @@ class Callers:
     def _only_family(self, seat: Seat, name: str, call: Call) -> bool:
         """True when no upstream class outside the family has a method that could take the call.
 
-        A few strangers that could are let pass when the receiver is called what the family is called
-        (``attn_backend`` for an AttentionBackend).
+        A few strangers pass when the receiver is named like the family: ``attn_backend``, AttentionBackend.
         """
         telling = len(call.keywords) >= 1 or call.nargs >= 3
         if not telling and name in _GENERIC:
