@@ -19,6 +19,7 @@ from tools.checks.drf_common import counterparts_of
 from tools.checks.pat_common import OTHER_DEVICE
 from tools.code.records import Call, Function
 from tools.code.world import Kind, Resolution
+from tools.compare.bodies import words
 from tools.compare.counterparts import Counterpart, How
 from tools.findings import Certainty, Severity
 
@@ -33,6 +34,10 @@ _GENERIC = {
     *dir(dict) + dir(list) + dir(str) + dir(set),
 }
 """Methods that objects outside both packages have too."""
+
+
+_HOOK = 3
+"""Words in the name of a method that callers probe for, whatever the class."""
 
 
 def run(context: Context) -> Iterable[Result]:
@@ -93,9 +98,14 @@ def _caller(context: Context, target: Resolution, name: str) -> tuple[str, Call]
 
 
 def _kin_only(context: Context, target: Resolution, name: str) -> bool:
-    """True when every class of upstream that defines ``name`` is of the family: other receivers are not meant."""
+    """True when every class of upstream that defines ``name`` is of the family: other receivers are not meant.
+
+    A name of three words is a hook: models and backends share such without sharing a base.
+    """
     if name in _GENERIC:
         return False
+    if len(words(name)) >= _HOOK:
+        return True
     family = {c.id for c in context.world.mro(target).classes}
     for owner, _ in callers_of(context).definers(name):
         if not any(c.id in family for c in context.world.mro(owner).classes):
