@@ -26,7 +26,7 @@ def where_went(base: Tree, target: Tree, module: str, name: str = "") -> Went:
     return moves(base, target).of(module, name)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def moves(base: Tree, target: Tree) -> Moves:
     """The answers for one pair of trees, each worked out once."""
     return Moves(base, target)
