@@ -1,4 +1,4 @@
-"""Plugin classes that stand beside an upstream class, or in its place, instead of deriving from it."""
+"""Plugin classes that stand beside an upstream class they were copied from, instead of deriving from it."""
 
 from __future__ import annotations
 
@@ -41,23 +41,16 @@ def copies(context: Context) -> tuple[Copy, ...]:
 def _find(context: Context) -> list[Copy]:
     world = context.world
     out = []
-    replacing = {
-        p.replacement.id: world.path(p.target)
-        for p in context.patches
-        if p.replacement is not None and p.replacement.kind is Kind.CLASS
-    }
     for module, record in context.plugin.classes():
         if record.in_function or "." in record.qualname:
             continue
         cls = Resolution(Kind.CLASS, module, record.qualname)
-        original = replacing.get(cls.id)
-        if original is None or original.kind is not Kind.CLASS:
-            original = original_of(context, module, record.qualname)
+        original = original_of(context, module, record.qualname)
         if original is None or world.is_subclass(cls, original.id):
             continue
         # A base that is in neither package is known not to hold upstream's methods; one that is lost is not.
         readable = all(c.kind in (Kind.CLASS, Kind.EXTERNAL) for c in world.mro(cls).classes)
-        if readable and (cls.id in replacing or _similar(context, cls, original)):
+        if readable and _similar(context, cls, original):
             out.append(Copy(cls, original))
     return out
 

@@ -1,8 +1,8 @@
 """A copy lacks a method of its original that upstream calls.
 
-Upstream adds a method to a class and calls it from another file. A plugin class that was copied from it, or
-replaces it, without deriving from it has no such method. Where the caller asks with ``hasattr`` first, a
-feature is silently not used; where it does not, the call raises.
+Upstream adds a method to a class and calls it from another file. A plugin class that was copied from it, and
+does not derive from it, has no such method. Where the caller asks with ``hasattr`` first, a feature is silently
+not used; where it does not, the call raises. What the copy lacked before the upgrade is listed too.
 
 Example: the proposer calls ``model.compact_topk_indices()`` on models that have ``set_skip_topk``; the
 plugin's copy of the model gained the one and not the other: AttributeError on the first draft step.
@@ -38,13 +38,21 @@ class Lack:
 
 
 def run(context: Context) -> Iterable[Result]:
+    before = {p.cls.id: p for p in copies(context.before)} if context.before is not None else {}
     for pair in copies(context):
+        own: list[Lack] = []
         borrowed: dict[str, list[Lack]] = {}
         for lack in _lacks(context, pair):
-            if lack.owner.id == pair.original.id:
-                yield _finding(context, pair, lack)
-            else:
-                borrowed.setdefault(lack.owner.id, []).append(lack)
+            here = lack.owner.id == pair.original.id
+            (own if here else borrowed.setdefault(lack.owner.id, [])).append(lack)
+        earlier = before.get(pair.cls.id)
+        known = {n.name for n in own}
+        if context.before is not None:
+            known = {n.name for n in _lacks(context.before, earlier)} if earlier is not None else set()
+        for age in ("old", "new"):
+            part = [n for n in own if (n.name in known) == (age == "old")]
+            if part:
+                yield _finding(context, pair, part, age)
         for lacks in borrowed.values():
             yield _ancestor(context, pair, lacks)
 
@@ -79,33 +87,37 @@ def _means_a_module(context: Context, module: str, call: Call) -> bool:
     return context.world.name(module, call.scope, head).kind is not Kind.MISSING
 
 
-def _finding(context: Context, pair: Copy, lack: Lack) -> Result:
+def _finding(context: Context, pair: Copy, lacks: list[Lack], age: str) -> Result:
     record = context.world.class_record(pair.cls)
     assert record is not None
-    where = ", ".join(f"{module}:{call.line}" for module, call in lack.calls[:3])
+    names = ", ".join(f"{lack.name}()" for lack in lacks)
     return context.finding(
         ID,
         module=pair.cls.module,
         line=record.line,
         symbol=pair.cls.qualname,
-        key=lack.name,
+        key=age,
         severity=Severity.WARNING,
         certainty=Certainty.POSSIBLE,
         message=(
-            f"{pair.cls.qualname} has no {lack.name}(), which {pair.original.qualname}, its original, has "
+            f"{pair.cls.qualname} has no {names}, which {pair.original.qualname}, its original, has "
             f"and upstream calls from outside"
         ),
-        trigger=where,
+        trigger=", ".join(f"{n.calls[0][0]}:{n.calls[0][1].line} calls {n.name}()" for n in lacks),
         consequence=(
-            f"AttributeError: '{pair.cls.qualname}' object has no attribute '{lack.name}'; behind hasattr, "
+            f"AttributeError: '{pair.cls.qualname}' object has no attribute '{lacks[0].name}'; behind hasattr, "
             f"a feature that is never used"
         ),
-        suggestion=f"Take {lack.name}() over from {lack.owner.module}:{lack.function.line}, or say why not.",
+        suggestion=f"Take {names} over from {pair.original.module}:{lacks[0].function.line}, or say why not.",
         evidence=[
-            context.cite_definition(Resolution(Kind.FUNCTION, lack.owner.module, lack.function.qualname)),
-            *(context.cite(context.upstream, module, call.line) for module, call in lack.calls[:3]),
+            evidence
+            for lack in lacks
+            for evidence in (
+                context.cite_definition(Resolution(Kind.FUNCTION, lack.owner.module, lack.function.qualname)),
+                context.cite(context.upstream, lack.calls[0][0], lack.calls[0][1].line),
+            )
         ],
-        cause=f"{lack.owner.id}.{lack.name} called from outside",
+        cause=f"{pair.original.id} members",
     )
 
 

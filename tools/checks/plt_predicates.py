@@ -7,6 +7,8 @@ backend is refused, a feature is off, and nothing in the plugin was touched.
 Example: ``AttentionBackend.supports_batch_invariance`` returns False, ``FlashAttentionBackend`` returns True,
 the plugin's copy of it derives from ``AttentionBackend`` and says nothing: no backend is valid in that mode.
 
+A method the original gained in this very upgrade is reported by DRF003.
+
 Cannot see: answers that are computed. Whether the copy could say what the original says is for a person.
 """
 
@@ -37,12 +39,13 @@ def _differences(context: Context, pair: Copy) -> dict[str, tuple[Resolution, Re
     """Name -> (what the copy finds, what the original defines), where both give back a constant."""
     world = context.world
     shared = {c.id for c in world.mro(pair.cls).classes}
+    gained = _gained(context, pair)
     out = {}
     for owner in world.mro(pair.original).classes:
         if owner.id in shared or world.tree(owner.module) is not context.upstream:
             continue
         for name in context.upstream.namespace(owner.module).methods.get(owner.qualname, {}):
-            if name.startswith("__") or name in out:
+            if name.startswith("__") or name in out or name in gained:
                 continue
             default = world.class_member(pair.cls, name)
             answer = world.class_member(pair.original, name)
@@ -57,6 +60,17 @@ def _differences(context: Context, pair: Copy) -> dict[str, tuple[Resolution, Re
             if None not in values and values[0] != values[1] and outside_calls(context.upstream, name):
                 out[name] = (default, answer)
     return out
+
+
+def _gained(context: Context, pair: Copy) -> set[str]:
+    """Methods that the original has only in the target: DRF003 reports these."""
+    if context.before is None:
+        return set()
+    then = context.before.upstream.namespace(pair.original.module)
+    now = context.upstream.namespace(pair.original.module).methods.get(pair.original.qualname, {})
+    if pair.original.qualname not in then.classes:
+        return set()
+    return now.keys() - then.methods.get(pair.original.qualname, {}).keys()
 
 
 def _constant(context: Context, method: Resolution) -> str | None:

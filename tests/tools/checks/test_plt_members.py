@@ -24,25 +24,24 @@ def test_a_method_that_upstream_calls() -> None:
     assert "vllm.proposer:2" in found.trigger
 
 
-def test_a_class_put_in_the_place_of_upstreams() -> None:
-    base = {"wrapper.py": "class NCCLLibrary:\n    def send(self):\n        pass\n"}
-    target = {
-        "wrapper.py": base["wrapper.py"] + "\n    def abort(self):\n        pass\n",
-        "comm.py": "def close(library):\n    library.abort()\n",
-    }
-    plugin = {
-        "lib.py": """
-        import vllm.wrapper
+def test_what_was_lacking_before_is_told_apart() -> None:
+    base = upstream(METHOD, "model.compact()")
+    more = upstream(METHOD + "\n    def skip(self):\n        pass\n", "model.compact(), model.skip()")
+    found = findings(PLUGIN, base, more, "PLT003")
+    assert [(f.introduced, "skip()" in f.message) for f in found] == [(True, True), (False, False)]
+    found = findings(PLUGIN, base, base, "PLT003")
+    assert [f.introduced for f in found] == [False]
 
-        class Vendor:
-            def send(self):
-                pass
 
-        vllm.wrapper.NCCLLibrary = Vendor
-        """
-    }
-    (found,) = findings(plugin, base, target, "PLT003")
-    assert found.symbol == "Vendor"
+def test_a_base_that_the_original_gained() -> None:
+    files = upstream("", "model.rank()")
+    mixin = "class Ranks:\n    def rank(self):\n        pass\n\n"
+    files["model_executor/models/draft.py"] = mixin + files["model_executor/models/draft.py"].replace(
+        "class DraftModel", "class DraftModel(Ranks)"
+    )
+    (found,) = findings(PLUGIN, upstream("", "pass"), files, "PLT003")
+    assert found.severity == "note"
+    assert "derives from Ranks" in found.message
 
 
 def test_nothing_when_only_the_original_itself_calls_it() -> None:

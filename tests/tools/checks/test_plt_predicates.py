@@ -23,11 +23,12 @@ def upstream(answer: str) -> dict[str, str]:
     return out
 
 
+FALSE = "    @classmethod\n    def supports_fixed(cls):\n        return False\n"
 TRUE = "    @classmethod\n    def supports_fixed(cls):\n        return True\n"
 
 
 def test_both_siblings_with_one_cause() -> None:
-    found = findings(PLUGIN, upstream(""), upstream(TRUE), "PLT002")
+    found = findings(PLUGIN, upstream(FALSE), upstream(TRUE), "PLT002")
     assert [f.symbol for f in found] == ["MyFastBackend", "MySlowBackend"]
     assert len({f.cause for f in found}) == 1
     assert all(f.silent and f.introduced for f in found)
@@ -36,7 +37,18 @@ def test_both_siblings_with_one_cause() -> None:
 
 def test_nothing_when_the_copy_answers() -> None:
     plugin = {k: v.replace("    pass\n", TRUE) for k, v in PLUGIN.items()}
-    assert not findings(plugin, upstream(""), upstream(TRUE), "PLT002")
+    assert not findings(plugin, upstream(FALSE), upstream(TRUE), "PLT002")
+
+
+def test_there_before_the_upgrade() -> None:
+    found = findings(PLUGIN, upstream(TRUE), upstream(TRUE), "PLT002")
+    assert [f.introduced for f in found] == [False, False]
+
+
+def test_a_method_gained_in_this_upgrade_is_reported_once() -> None:
+    assert not findings(PLUGIN, upstream(""), upstream(TRUE), "PLT002")
+    found = findings(PLUGIN, upstream(""), upstream(TRUE), "PLT002", "DRF003")
+    assert {f.check for f in found} <= {"DRF003"}
 
 
 def test_nothing_when_the_plugin_derives_from_the_original() -> None:
@@ -45,8 +57,8 @@ def test_nothing_when_the_plugin_derives_from_the_original() -> None:
             "from vllm.v1.attention.fast import FastBackend\n\nclass MyFastBackend(FastBackend):\n    pass\n"
         )
     }
-    assert not findings(plugin, upstream(""), upstream(TRUE), "PLT002")
+    assert not findings(plugin, upstream(FALSE), upstream(TRUE), "PLT002")
 
 
 def test_nothing_when_the_answer_is_the_default() -> None:
-    assert not findings(PLUGIN, upstream(""), upstream(TRUE.replace("True", "False")), "PLT002")
+    assert not findings(PLUGIN, upstream(TRUE), upstream(FALSE), "PLT002")
