@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import Exit, Stop
-from agent.nodes import check, inventory, preflight, report, scope
+from agent.nodes import check, compare, inventory, preflight, report, scope
 from agent.state import BlockedEntry, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
@@ -38,6 +38,7 @@ STEPS: tuple[Step, ...] = (
     Step("scope", scope.run),
     Step("preflight", preflight.run),
     Step("inventory", inventory.run),
+    Step("compare", compare.run),
     Step("check", check.run),
     Step("report", report.run),
 )

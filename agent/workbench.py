@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +17,16 @@ from agent.state import ROLES, Request, ReviewState, Role
 from agent.store import Store
 from agent.subject import settle, without_login
 from tools.profiles import Profile, load_profile
+from tools.results import ResultCache
 from tools.sources.snapshot import Snapshot, SourceError
 
 if TYPE_CHECKING:
     from agent.progress import Progress
     from tools.review import Trees
+
+
+REMEMBERED = ("inventory", "compare", "check")
+"""Steps whose results depend on nothing but the sources."""
 
 
 class SourceChanged(SourceError):
@@ -95,6 +101,26 @@ class Workbench:
             raise self._trees
         return self._trees
 
+    def remembered(
+        self, state: ReviewState, step: str, compute: Callable[[Trees], dict[str, str]]
+    ) -> dict[str, str]:
+        """What ``compute`` gives for these sources; worked out only if no earlier review did."""
+        digests = [self.snapshot(state, role).identity.digest for role in ROLES]
+        results, profile = ResultCache(self.cache(state)), self.profile(state)
+        kept = results.get(step, digests, profile)
+        if kept is None:
+            kept = compute(self.trees(state))
+            results.put(step, digests, profile, kept)
+        return kept
+
+    def notes(self) -> list[str]:
+        """What cost time but no result, such as a cache that cannot be written."""
+        return (
+            list(self._trees.notes)
+            if self._trees is not None and not isinstance(self._trees, SourceError)
+            else []
+        )
+
     def verify(self, state: ReviewState) -> None:
         """Raises SourceChanged when a recorded source differs from what it is now."""
         for role in ROLES:
@@ -144,6 +170,12 @@ class Workbench:
         if recorded and recorded["digest"] != snapshot.identity.digest:
             raise SourceChanged(role, without_login(self.spec(state, role)))
 
+    def _all_remembered(self, state: ReviewState, opened: list[Snapshot]) -> bool:
+        """True when no step will need the trees."""
+        results, profile = ResultCache(self.cache(state)), self.profile(state)
+        digests = [snapshot.identity.digest for snapshot in opened]
+        return all(results.get(step, digests, profile) is not None for step in REMEMBERED)
+
     def _wait_opened(self) -> None:
         if self._ahead is not None:
             self._opened.wait()
@@ -175,7 +207,7 @@ class Workbench:
                 else:
                     self._snapshots[role] = opened[-1]
             self._opened.set()
-            if len(opened) == len(ROLES):
+            if len(opened) == len(ROLES) and not self._all_remembered(state, opened):
                 try:
                     self._trees = self._load(state, opened)
                 except SourceError as error:

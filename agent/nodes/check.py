@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent.state import ReviewState
 from agent.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tools.review import Trees
 
 
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """Stores findings, unresolved rows, their evidence, and what was read."""
-    from tools.review import coverage, run_checks
 
-    trees = bench.trees(state)
-    result = run_checks(trees, bench.progress)
-    return {
-        "results": {
-            "check": bench.store.put(result.model_dump_json()),
-            "coverage": bench.store.put(coverage(trees, result).model_dump_json()),
-        },
-        "notes": list(trees.notes),
-    }
+    def compute(trees: Trees) -> dict[str, str]:
+        from tools.review import coverage, run_checks
+
+        result = run_checks(trees, bench.progress)
+        bench.timings.update(result.timings)
+        return {
+            "check": result.model_copy(update={"timings": {}}).model_dump_json(),
+            "coverage": coverage(trees, result).model_dump_json(),
+        }
+
+    texts = bench.remembered(state, "check", compute)
+    return {"results": {name: bench.store.put(text) for name, text in texts.items()}, "notes": bench.notes()}

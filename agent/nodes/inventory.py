@@ -10,5 +10,5 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """Stores the inventory."""
     from tools.review import take_inventory
 
-    result = take_inventory(bench.trees(state))
-    return {"results": {"inventory": bench.store.put(result.model_dump_json())}}
+    texts = bench.remembered(state, "inventory", lambda t: {"inventory": take_inventory(t).model_dump_json()})
+    return {"results": {name: bench.store.put(text) for name, text in texts.items()}}

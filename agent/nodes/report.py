@@ -59,10 +59,7 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         coverage=Coverage.model_validate(
             {**_stored(state, bench, "coverage"), "unchanged": compared.get("unchanged", ())}
         ),
-        timings={
-            name: round(seconds, 3)
-            for name, seconds in {**state.get("timings", {}), **checked.get("timings", {})}.items()
-        },
+        timings={name: round(seconds, 3) for name, seconds in state.get("timings", {}).items()},
         blocked=tuple(Blocked(what=b["what"], why=b["why"], remedy=b["remedy"]) for b in blocked),
         findings=tuple(checked.get("findings", ())),
         unresolved=tuple(checked.get("unresolved", ())),
