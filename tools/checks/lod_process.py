@@ -8,8 +8,8 @@ upstream's, and nothing is logged.
 Example: ``check_and_update_config`` imports the module that registers the custom ops; the workers construct the
 in-tree layers.
 
-Cannot see: registrations behind names that are looked up at run time. Torch ops are left out: the module that
-calls one usually defines it too.
+Cannot see: registrations behind names that are looked up at run time. Torch ops are left out,
+since the module that calls one usually defines it too, and quantization configs, since workers are sent theirs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from tools.registry.sites import (
     CUSTOM_OP,
     LINEAR_KERNEL,
     MODEL,
-    QUANTIZATION,
     Registration,
     registrations,
 )
@@ -38,7 +37,6 @@ SEVERITY = Severity.WARNING
 _KINDS = {
     CUSTOM_OP: "workers construct the in-tree layer",
     LINEAR_KERNEL: "workers select another kernel or find none",
-    QUANTIZATION: "workers that look the method up get upstream's config",
     MODEL: "workers load upstream's model class",
 }
 

@@ -35,7 +35,7 @@ def run(context: Context) -> Iterable[Result]:
         if winner is None or kind == LINEAR_KERNEL:
             continue
         for loser in found.executed:
-            if loser is not winner and _value(loser) != _value(winner):
+            if loser is not winner and _value(loser) != _value(winner) and _both(context, loser, winner):
                 yield _rival(context, key, loser, winner)
     if not any(p.attribute == "direct_register_custom_op" for p in context.patches):
         for item in registrations(context):
@@ -48,9 +48,14 @@ def _value(item: Registration) -> str:
     return item.path.replace(":", ".") or (item.value.id.replace(":", ".") if item.value is not None else "?")
 
 
+def _both(context: Context, one: Registration, other: Registration) -> bool:
+    """Neither stands under a condition: two branches of one ``if`` are no rivals."""
+    reached = [startup_of(context).reached(r.module, r.line) for r in (one, other)]
+    return all(r.how in (How.ALWAYS, How.HOOK) and not r.guard for r in reached)
+
+
 def _rival(context: Context, key: str, loser: Registration, winner: Registration) -> Result:
     raises = loser.kind in FIRST_WINS
-    sure = all(startup_of(context).reached(r.module, r.line).how is How.ALWAYS for r in (loser, winner))
     place = f"{context.plugin.paths[winner.module]}:{winner.line}"
     error = "RuntimeError" if loser.kind == TORCH_OP else "AssertionError: Duplicate op name"
     return context.finding(
@@ -59,8 +64,8 @@ def _rival(context: Context, key: str, loser: Registration, winner: Registration
         line=loser.line,
         symbol=loser.symbol,
         key=f"{loser.kind} {key}",
-        severity=Severity.ERROR if raises and sure else Severity.WARNING,
-        certainty=Certainty.CERTAIN if sure else Certainty.POSSIBLE,
+        severity=Severity.ERROR if raises else Severity.WARNING,
+        certainty=Certainty.CERTAIN,
         message=f"{loser.kind} {key!r} is also registered at {place}"
         + (", which runs first" if raises else ", which runs later and wins"),
         trigger="start of every process",

@@ -152,13 +152,11 @@ class Execution:
         return "maybe" if pushed else ""
 
     def _branch(self, guard: str, body: list[ast.stmt], module: str, scope: str) -> str:
-        if guard:
-            self._guards.append(guard)
+        self._guards.append(guard)
         try:
             return self._block(body, module, scope)
         finally:
-            if guard:
-                self._guards.pop()
+            self._guards.pop()
 
     def _statement(self, stmt: ast.stmt, module: str, scope: str) -> str:
         if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -189,10 +187,9 @@ class Execution:
         if isinstance(stmt, ast.If):
             self._expression(stmt.test, module, scope)
             test = ast.unparse(stmt.test)
-            name = test.rpartition(".")[2]
-            if name == "TYPE_CHECKING" or test == "False":
+            if test in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "False"):
                 return self._block(stmt.orelse, module, scope)
-            if name == "not TYPE_CHECKING" or test in ("True", "not typing.TYPE_CHECKING"):
+            if test in ("not TYPE_CHECKING", "not typing.TYPE_CHECKING", "True"):
                 return self._block(stmt.body, module, scope)
             flows = {
                 self._branch(f"if {test}", stmt.body, module, scope),
@@ -218,11 +215,10 @@ class Execution:
             return (
                 "maybe" if self._branch(f"while {ast.unparse(stmt.test)}", stmt.body, module, scope) else ""
             )
-        if isinstance(stmt, ast.Match):
-            self._expression(stmt.subject, module, scope)
-            flows = {self._branch("match", case.body, module, scope) for case in stmt.cases}
-            return "maybe" if flows - {""} else ""
-        return ""
+        assert isinstance(stmt, ast.Match)
+        self._expression(stmt.subject, module, scope)
+        flows = {self._branch("match", case.body, module, scope) for case in stmt.cases}
+        return "maybe" if flows - {""} else ""
 
     def _try(self, stmt: ast.Try | ast.TryStar, module: str, scope: str) -> str:
         caught = False
@@ -236,7 +232,7 @@ class Execution:
                 raise
             caught = True
             if handler.body and isinstance(handler.body[-1], ast.Raise):
-                self._branch("", handler.body[:-1], module, scope)
+                self._block(handler.body[:-1], module, scope)
                 self._block(stmt.finalbody, module, scope)
                 raise
             self._block(handler.body, module, scope)

@@ -73,3 +73,16 @@ def test_the_last_quantization_config_wins() -> None:
     assert found.severity is Severity.WARNING
     assert found.silent
     assert found.path == "vllm_metax/one.py"
+
+
+def test_two_branches_of_one_condition() -> None:
+    tree = {"models.py": "class ModelRegistry: ..."}
+    body = """
+    import os
+    from vllm.models import ModelRegistry
+    if os.environ.get("FAST"):
+        ModelRegistry.register_model("A", "vllm_metax.a:Fast")
+    else:
+        ModelRegistry.register_model("A", "vllm_metax.a:Slow")
+    """
+    assert not findings({"__init__.py": INIT, "bits.py": body}, tree, tree, "REG006")
