@@ -67,13 +67,27 @@ def entry_points(plugin: Tree, profile: Profile) -> tuple[EntryPoint, ...]:
         if found:
             break
     if not found:
-        return tuple(
-            EntryPoint(group, "", target)
-            for group, targets in sorted(profile.entry_points.items())
-            for target in targets
-        )
+        return _assumed(plugin, profile)
     unique = {(e.group, e.name): e for e in reversed(found)}
     return tuple(unique[key] for key in sorted(unique))
+
+
+def _assumed(plugin: Tree, profile: Profile) -> tuple[EntryPoint, ...]:
+    """Those of the profile; for general ones that the plugin does not define, its ``register_*`` functions."""
+    platform = {
+        t for g, targets in profile.entry_points.items() if g.endswith(PLATFORM_GROUP) for t in targets
+    }
+    out: list[EntryPoint] = []
+    for group, targets in sorted(profile.entry_points.items()):
+        known = list(targets)
+        defined = plugin.namespace(plugin.package).functions
+        if group.endswith(GENERAL_GROUP) and any(t.partition(":")[2] not in defined for t in targets):
+            names = [n for n in defined if n.startswith("register_") and "." not in n]
+            known = [
+                f"{plugin.package}:{n}" for n in names if f"{plugin.package}:{n}" not in platform
+            ] or known
+        out += [EntryPoint(group, "", target) for target in known]
+    return tuple(out)
 
 
 def _folders(prefix: str) -> Iterator[str]:

@@ -94,3 +94,13 @@ def test_other_groups_are_left_out() -> None:
 def test_attribute_without_extras() -> None:
     entry = EntryPoint("vllm.general_plugins", "x", "pkg.mod:fn [extra]")
     assert (entry.module, entry.attribute) == ("pkg.mod", "fn")
+
+
+def test_assumed_functions_that_the_plugin_calls_otherwise() -> None:
+    """A plugin without packaging files whose functions are not those of the profile."""
+    files = {"__init__.py": "def register(): ...\ndef register_patches(): ...\ndef register_model(): ...\n"}
+    assert [row[2] for row in read(files)] == [
+        "vllm_metax:register_patches",
+        "vllm_metax:register_model",
+        "vllm_metax:register",
+    ]
