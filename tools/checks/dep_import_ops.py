@@ -75,9 +75,12 @@ def _differs(base: Tree, target: Tree, module: str) -> bool:
 
 def _read(tree: Tree, module: str) -> dict[str, int]:
     """Op -> line of reads outside of functions, ``if`` and ``try``."""
-    if b"torch.ops._" not in tree.snapshot.read(tree.paths[module]) or tree.modules[module].error:
+    record = tree.modules[module]
+    if not any(i.bound == "torch" for i in record.imports):
         return {}
-    inside = [(f.first_line, f.end_line) for f in tree.modules[module].functions]
+    if b"torch.ops._" not in tree.snapshot.read(tree.paths[module]):
+        return {}
+    inside = [(f.first_line, f.end_line) for f in record.functions]
     lines = [
         number
         for number, text in enumerate(tree.lines(module), 1)

@@ -63,22 +63,21 @@ def _selections(context: Context, done: Run, platform: Facts) -> Iterator[Select
         node = node_of(world, method) if world.tree(method.owner.module) is context.upstream else None
         if node is None:
             continue
-        for child, guards in guarded_nodes(node):
+        receiver = self_name(node)
+        for child in effects(node):
             if not isinstance(child, ast.Assign) or not isinstance(child.value, ast.Call):
                 continue
+            stored = tuple(
+                n.attr for target in child.targets for n in ast.walk(target) if isinstance(n, ast.Attribute)
+            )
             name = dotted(child.value.func)
-            if "?" in name or name.split(".")[0] == self_name(node) or dead(guards, platform):
+            if not stored or name.split(".")[0] in ("?", "torch", receiver):
                 continue
             found = world.name(method.owner.module, method.function.qualname, name)
-            if found.kind is Kind.FUNCTION and _can_fail(context, found):
-                stored = tuple(
-                    n.attr
-                    for target in child.targets
-                    for n in ast.walk(target)
-                    if isinstance(n, ast.Attribute)
-                )
-                if stored:
-                    yield Selection(method, child.lineno, found, stored)
+            if found.kind is not Kind.FUNCTION or not _can_fail(context, found):
+                continue
+            if any(c is child and not dead(guards, platform) for c, guards in guarded_nodes(node)):
+                yield Selection(method, child.lineno, found, stored)
 
 
 def _can_fail(context: Context, found: Resolution) -> bool:

@@ -35,19 +35,25 @@ def run(context: Context) -> Iterable[Result]:
             if scope.cls is None:
                 continue
             for node in scope.nodes:
-                if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                if type(node) is ast.Assign and len(node.targets) == 1:
                     yield from _dropped(context, scope, node)
 
 
 def _dropped(context: Context, scope: Scope, node: ast.Assign) -> Iterator[Result]:
-    call, kept = _kept(node, scope)
-    if call is None:
+    call = _taken_apart(node)
+    name = dotted(call.func) if call is not None else "?"
+    if (
+        call is None
+        or name.split(".")[0] in ("?", "self", "torch", "super()")
+        or name.split(".")[0] in scope.names
+    ):
         return
-    found = context.world.name(scope.module, scope.qualname, dotted(call.func))
+    found = context.world.name(scope.module, scope.qualname, name)
     function = context.world.function_record(found) if found.kind is Kind.FUNCTION else None
     tree = context.world.tree(found.module)
     if function is None or tree is None or function.in_class:
         return
+    kept = _kept(node, scope)
     callee = function_node(tree, found.module, function)
     for index, parameter in _converted(callee) if callee is not None else ():
         argument = _argument(call, function, parameter)
@@ -61,22 +67,30 @@ def _dropped(context: Context, scope: Scope, node: ast.Assign) -> Iterator[Resul
             yield _finding(context, scope, node, found, name, reader)
 
 
-def _kept(node: ast.Assign, scope: Scope) -> tuple[ast.Call | None, set[int]]:
-    """(the call whose tuple is taken apart, the places that are kept)."""
-    target, value = node.targets[0], node.value
-    if isinstance(value, ast.Call) and isinstance(target, ast.Tuple):
-        loaded = {n.id for n in scope.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        kept = {
-            i
-            for i, element in enumerate(target.elts)
-            if not isinstance(element, ast.Name) or element.id in loaded
-        }
-        return value, kept
+def _taken_apart(node: ast.Assign) -> ast.Call | None:
+    """The call of ``a, b = call()`` and of ``a = call()[0]``."""
+    value = node.value
+    if isinstance(value, ast.Call) and isinstance(node.targets[0], ast.Tuple):
+        return value
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Call):
         index = value.slice
-        if isinstance(index, ast.Constant) and isinstance(index.value, int):
-            return value.value, {index.value}
-    return None, set()
+        return value.value if isinstance(index, ast.Constant) and isinstance(index.value, int) else None
+    return None
+
+
+def _kept(node: ast.Assign, scope: Scope) -> set[int]:
+    """The places of the tuple that are used afterwards."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Tuple):
+        assert isinstance(node.value, ast.Subscript)
+        assert isinstance(node.value.slice, ast.Constant)
+        return {int(str(node.value.slice.value))}
+    loaded = {n.id for n in scope.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {
+        i
+        for i, element in enumerate(target.elts)
+        if not isinstance(element, ast.Name) or element.id in loaded
+    }
 
 
 def _converted(node: FunctionNode) -> Iterator[tuple[int, str]]:

@@ -36,9 +36,12 @@ def run(context: Context) -> Iterable[Result]:
         return
     platform = facts(context)
     for module in sorted(context.plugin.modules):
-        for scope in context.inference.scopes(module):
-            yield from _closed(context, scope, platform.closed & _OURS)
-            yield from _raising(context, scope, platform)
+        raising = _raising_calls(context, module, platform)
+        asks = "current_platform" in {i.bound for i in context.plugin.modules[module].imports}
+        for scope in context.inference.scopes(module) if raising or asks else ():
+            if asks:
+                yield from _closed(context, scope, platform.closed & _OURS)
+            yield from _raising(context, scope, raising, platform)
 
 
 def _closed(context: Context, scope: Scope, hooks: frozenset[str]) -> Iterator[Result]:
@@ -98,26 +101,34 @@ def _copied(context: Context, module: str, line: int) -> bool:
     return any(other.strip() == text for other in context.upstream.lines(home))
 
 
-def _raising(context: Context, scope: Scope, platform: Facts) -> Iterator[Result]:
-    """Upstream functions the plugin calls that do nothing but raise here."""
-    if isinstance(scope.node, ast.Module):
+def _raising_calls(context: Context, module: str, platform: Facts) -> dict[tuple[str, int], Resolution]:
+    """(callee, line) of calls of upstream functions that do nothing but raise here."""
+    imported = {i.bound for i in context.plugin.modules[module].imports}
+    out = {}
+    for call in context.plugin.calls(module):
+        if call.scope and call.callee.partition(".")[0] in imported:
+            found = context.world.name(module, call.scope, call.callee)
+            if (
+                found.kind is Kind.FUNCTION
+                and context.world.tree(found.module) is context.upstream
+                and raises_here(context, found, platform) is not None
+                and found.id.replace(":", ".") not in context.patched
+            ):
+                out[(call.callee, call.line)] = found
+    return out
+
+
+def _raising(
+    context: Context, scope: Scope, raising: dict[tuple[str, int], Resolution], platform: Facts
+) -> Iterator[Result]:
+    """The calls of ``raising`` in ``scope`` that are not behind a closed gate themselves."""
+    if isinstance(scope.node, ast.Module) or not raising:
         return
-    for node in scope.nodes:
-        if not isinstance(node, ast.Call):
+    for node, guards in guarded_nodes(scope.node):
+        found = raising.get((dotted(node.func), node.lineno)) if isinstance(node, ast.Call) else None
+        if found is None or not isinstance(node, ast.Call) or dead(guards, platform):
             continue
-        name = dotted(node.func)
-        head = name.split(".")[0]
-        if head in ("?", "self", "cls", "super()") or head in scope.names:
-            continue
-        found = context.world.name(scope.module, scope.qualname, name)
-        if found.kind is not Kind.FUNCTION or context.world.tree(found.module) is not context.upstream:
-            continue
-        line = raises_here(context, found, platform)
-        reached = (
-            any(c is node and not dead(g, platform) for c, g in guarded_nodes(scope.node)) if line else False
-        )
-        if line is None or not reached or found.id.replace(":", ".") in context.patched:
-            continue
+        line = raises_here(context, found, platform) or 1
         yield context.finding(
             ID,
             module=scope.module,
