@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tools.checks._source import Facts, Guards, dead, guarded_nodes, self_name
+from tools.checks._source import Facts, Guards, dead, guarded_nodes, self_name, walk
 from tools.checks._state import Method, called_method, find, node_of
 from tools.code.extract import dotted
 from tools.code.shapes import FunctionNode
@@ -82,7 +82,7 @@ def reads(
 def _tested(node: FunctionNode, receiver: str) -> set[str]:
     """Attributes that a method sets itself, asks for with hasattr, or whose absence it catches."""
     out = set()
-    for child in ast.walk(node):
+    for child in walk(node):
         if (
             isinstance(child, ast.Call)
             and dotted(child.func) in ("hasattr", "getattr")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from tools.code.extract import dotted, parse
+from tools.code.extract import CHILD_FIELDS, dotted, parse
 from tools.code.records import Function
 from tools.code.shapes import FunctionNode
 from tools.code.tree import Tree
@@ -49,8 +49,22 @@ def effects(node: FunctionNode) -> list[ast.AST]:
     """Calls and bindings anywhere in a function, inner ones included."""
     found = _EFFECTS.get(node)
     if found is None:
-        found = _EFFECTS[node] = [child for child in ast.walk(node) if isinstance(child, _KINDS)]
+        found = _EFFECTS[node] = [child for child in walk(node) if isinstance(child, _KINDS)]
     return found
+
+
+def walk(root: ast.AST) -> Iterator[ast.AST]:
+    """As :func:`ast.walk`, in another order and several times as fast."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        for name in CHILD_FIELDS[type(node)]:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                stack.extend([item for item in value if isinstance(item, ast.AST)])
+            elif isinstance(value, ast.AST):
+                stack.append(value)
 
 
 def self_name(node: FunctionNode) -> str:

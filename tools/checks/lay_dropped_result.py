@@ -41,17 +41,17 @@ def run(context: Context) -> Iterable[Result]:
 
 def _dropped(context: Context, scope: Scope, node: ast.Assign) -> Iterator[Result]:
     call = _taken_apart(node)
-    name = dotted(call.func) if call is not None else "?"
-    if (
-        call is None
-        or name.split(".")[0] in ("?", "self", "torch", "super()")
-        or name.split(".")[0] in scope.names
+    if call is None or not any(
+        isinstance(a, ast.Attribute) for a in (*call.args, *(k.value for k in call.keywords))
     ):
+        return
+    name = dotted(call.func)
+    if name.split(".")[0] in ("?", "self", "torch", "super()") or name.split(".")[0] in scope.names:
         return
     found = context.world.name(scope.module, scope.qualname, name)
     function = context.world.function_record(found) if found.kind is Kind.FUNCTION else None
     tree = context.world.tree(found.module)
-    if function is None or tree is None or function.in_class:
+    if function is None or tree is None or function.in_class or max(function.arities, default=0) < 2:
         return
     kept = _kept(node, scope)
     callee = function_node(tree, found.module, function)
