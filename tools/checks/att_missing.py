@@ -82,6 +82,11 @@ def _module_lost(context: Context, owner: Resolution, name: str) -> bool:
     return bindings is None or not bindings.imports
 
 
+def _had(context: Context, owner: Type, name: str) -> bool:
+    """True when base had it: what bases outside both packages give to subclasses does not matter then."""
+    return context.before is not None and presence(context.before, owner.ref, name) is Presence.PRESENT
+
+
 def _unknown(context: Context, owner: Type, name: str) -> bool:
     if owner.form is Form.MODULE or context.world.tree(owner.ref.module) is not context.upstream:
         return False
@@ -94,7 +99,7 @@ def _class_lost(context: Context, owner: Type, name: str) -> Certainty | None:
     if owner.form is Form.INSTANCE and not owner.exact:
         for child in descendants(context, owner.ref):
             found = family(context, child)
-            if found is None or name in found.names:
+            if found is None or name in found.names or (found.opaque and not _had(context, owner, name)):
                 return None
     return Certainty.CERTAIN if owner.exact or owner.form is Form.CLASS else Certainty.LIKELY
 
@@ -104,8 +109,7 @@ def _duck_typed(context: Context, module: str, owner: Type, node: ast.Attribute)
 
     Certain enough is what base had and the target has not, and what nothing at all has.
     """
-    before = context.before
-    if before is not None and presence(before, owner.ref, node.attr) is Presence.PRESENT:
+    if _had(context, owner, node.attr):
         return Certainty.LIKELY
     if node.attr not in context.upstream.attributes and node.attr not in context.plugin.attributes:
         return Certainty.LIKELY

@@ -61,8 +61,10 @@ def _excused(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, a
             return True  # ATT002 reports it
     elif _typed_plainly(context, scope, row.line, attribute):
         return True  # ATT001 has judged it
-    if any(attribute in f.names for c in descendants(context, cls) if (f := family(context, c)) is not None):
-        return True
+    for child in descendants(context, cls):
+        inherited = family(context, child)
+        if inherited is None or attribute in inherited.names or inherited.opaque:
+            return not _had(context, cls, attribute)
     if never_runs_at(context, scope, row.line):
         return True
     line = context.plugin.lines(row.module)[row.line - 1]

@@ -64,16 +64,26 @@ def _bound_plainly(context: Context, scope: Scope, line: int) -> bool:
     return any(callee_of(context, scope, call) is not None for call in calls[-1:])
 
 
+def _chosen_locally(scope: Scope, line: int) -> bool:
+    return any(
+        isinstance(call.func, ast.Name) and call.func.id in scope.names
+        for call in scope.all(ast.Call)
+        if call.lineno <= line <= (call.end_lineno or call.lineno)
+    )
+
+
 def _report(context: Context, row: Diagnostic, scope: Scope, symbol: Resolution, names: list[str]) -> Result:
     version = context.version(context.role)
+    # A class or function chosen at run time: the row speaks of one of several.
+    chosen = _chosen_locally(scope, row.line)
     return context.finding(
         ID,
         module=row.module,
         line=row.line,
         symbol=scope.qualname,
         key=f"{row.rule}:{':'.join(names)}",
-        severity=Severity.ERROR,
-        certainty=Certainty.LIKELY,
+        severity=Severity.WARNING if chosen else Severity.ERROR,
+        certainty=Certainty.POSSIBLE if chosen else Certainty.LIKELY,
         message=f"{row.message} ({version})",
         trigger=f"calling `{scope.qualname}`" if scope.qualname else f"importing `{row.module}`",
         consequence="TypeError when the call runs",
