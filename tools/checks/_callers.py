@@ -52,6 +52,7 @@ class Callers:
     def __init__(self, context: Context) -> None:
         self.context, self.world = context, context.world
         self._customs: dict[tuple[str, Arguments], bool] = {}
+        self._taking: dict[tuple[str, Arguments], list[Resolution]] = {}
         self._definers: dict[str, tuple[tuple[Resolution, Function], ...]] = {}
 
     @cached_property
@@ -267,13 +268,7 @@ class Callers:
         telling = len(call.keywords) >= 1 or call.nargs >= 3
         if not telling and name in _GENERIC:
             return False
-        given = arguments(call)
-        takers = [
-            owner
-            for owner, f in self.definers(name)
-            if owner.id not in seat.family
-            and (not keeps_signature(f) or not bind(without_receiver(f), given))
-        ]
+        takers = [owner for owner in self._takers(name, call) if owner.id not in seat.family]
         mine = frozenset(owner.id for owner, _ in self.definers(name) if owner.id in seat.family)
         allowed = len(takers) // 8 if telling and self._called_alike(mine, call) else 0
         strangers = 0
@@ -283,6 +278,17 @@ class Callers:
                 if strangers > allowed:
                     return False
         return True
+
+    def _takers(self, name: str, call: Call) -> list[Resolution]:
+        """Upstream classes whose method ``name`` could take the call."""
+        key = (name, given := arguments(call))
+        if key not in self._taking:
+            self._taking[key] = [
+                owner
+                for owner, f in self.definers(name)
+                if not keeps_signature(f) or not bind(without_receiver(f), given)
+            ]
+        return self._taking[key]
 
     def _called_alike(self, mine: frozenset[str], call: Call) -> bool:
         receiver = call.callee.rpartition(".")[0].rpartition(".")[2]

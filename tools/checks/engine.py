@@ -118,8 +118,8 @@ def _related(findings: list[Finding]) -> list[Finding]:
         if finding.cause:
             by_cause[finding.cause].append(finding.id)
     return [
-        f.model_copy(update={"related": tuple(sorted(i for i in by_cause.get(f.cause, ()) if i != f.id))})
-        if f.cause
+        f.model_copy(update={"related": tuple(sorted(i for i in by_cause[f.cause] if i != f.id))})
+        if len(by_cause.get(f.cause, ())) > 1
         else f
         for f in findings
     ]

@@ -55,8 +55,9 @@ def find_patches(world: World, inference: Inference) -> tuple[Patch, ...]:
     for module in sorted(world.plugin.modules):
         for scope in inference.scopes(module):
             out += _decorators(world, scope)
-            for node in scope.nodes:
-                out += _node_patches(world, inference, scope, node)
+            for kind in (ast.Assign, ast.AugAssign, ast.Expr):
+                for node in scope.all(kind):
+                    out += _node_patches(world, inference, scope, node)
     return tuple(sorted(set(out), key=lambda p: (p.module, p.line, p.target)))
 
 
@@ -89,9 +90,12 @@ def _patch_call(world: World, scope: Scope, call: ast.expr, default: str) -> tup
 
 def _decorators(world: World, scope: Scope) -> Iterator[Patch]:
     """Decorated definitions directly in ``scope``."""
-    for node in scope.nodes:
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
+    definitions = [
+        *scope.all(ast.FunctionDef),
+        *scope.all(ast.AsyncFunctionDef),
+        *scope.all(ast.ClassDef),
+    ]
+    for node in definitions:
         for decorator in node.decorator_list:
             found = _patch_call(world, scope, decorator, node.name)
             if found is None:

@@ -232,6 +232,8 @@ class Startup:
         return found
 
     def _radius(self, site: Site, exception: str) -> BlastRadius:
+        if self.statement(self.clean, *site) is None:
+            return BlastRadius(False, (), (), None)  # a start that nothing stops does not come by
         fault = Fault(*site, exception)
         run = self.simulate({site: fault}, certain=False)
         hit = next(((f, chain) for f, chain in run.execution.raised if f == fault), None)
