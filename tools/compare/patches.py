@@ -90,7 +90,7 @@ def _patch_call(world: World, scope: Scope, call: ast.expr, default: str) -> tup
 
 def _decorators(world: World, scope: Scope) -> Iterator[Patch]:
     """Decorated definitions directly in ``scope``."""
-    definitions = [
+    definitions: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = [
         *scope.all(ast.FunctionDef),
         *scope.all(ast.AsyncFunctionDef),
         *scope.all(ast.ClassDef),
