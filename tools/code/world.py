@@ -7,7 +7,7 @@ module ``__getattr__`` and submodules, across both packages, and stops at whatev
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -43,8 +43,8 @@ class Resolution:
     kind: Kind
     module: str = ""
     qualname: str = ""
-    via: tuple[str, ...] = ()
-    """Modules passed on the way (re-exports)."""
+    via: tuple[str, ...] = field(default=(), compare=False)
+    """Modules passed on the way (re-exports). The thing reached is the same whichever way was taken."""
 
     @property
     def id(self) -> str:

@@ -160,3 +160,19 @@ def test_bases_across_packages_and_opaque_ones() -> None:
 def test_constructors(source: str, expected: str | None) -> None:
     built = constructor(world({"m.py": source}), cls("vllm.m", "C"))
     assert (render(built.params) if built is not None else None) == expected
+
+
+def test_a_class_reached_in_two_ways_is_one_class() -> None:
+    """Whoever asks first must not decide what the linearization of others looks like."""
+    files = {
+        "m.py": "class Base:\n    def __init__(self, a): ...\nclass Mid(Base): ...\n",
+        "again.py": "from vllm.m import Mid\n",
+    }
+    plugin = {"p.py": "from vllm.again import Mid\nclass Own(Mid): ...\n"}
+    w = world(files, plugin)
+    assert [c.qualname for c in w.mro(w.member("vllm.m", "Mid")).classes] == ["Mid", "Base"]
+    own = cls("vllm_metax.p", "Own")
+    assert [c.qualname for c in w.mro(own).classes] == ["Own", "Mid", "Base"]
+    definer = w.definer(own, "__init__", after=w.member("vllm.again", "Mid"))
+    assert definer is not None
+    assert definer.qualname == "Base"
