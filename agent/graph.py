@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sqlite3
 import time
@@ -49,12 +48,9 @@ STEPS: tuple[Step, ...] = (
 def open_graph(checkpoints: Path, bench: Workbench) -> Iterator[Graph]:
     """The graph over the checkpoints in one file."""
     _no_tracing()
-    # A third of a million objects are made by these imports and none of them is garbage.
-    gc.disable()
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.graph import END, START, StateGraph
 
-    gc.enable()
     last = STEPS[-1].name
     builder = StateGraph(ReviewState)
     for step, following in zip(STEPS, (*STEPS[1:], None), strict=True):

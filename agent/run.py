@@ -99,8 +99,11 @@ def request_of(settings: ReviewSettings, cwd: Path) -> Request:
 
 
 def _drive(session: Session, screen: Screen, state: ReviewState | None) -> Exit:
+    from tools.code.reading import no_collector
+
     ended = [Exit.BUG]
-    with _ending(session, screen, ended):
+    # One review and the process ends: walking some millions of syntax nodes again and again frees nothing.
+    with no_collector(), _ending(session, screen, ended):
         ended[0] = _conclude(session, screen, _run(session, screen, state))
     return ended[0]
 

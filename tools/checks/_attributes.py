@@ -23,17 +23,19 @@ _ENUM_ATTRIBUTES = frozenset(
 )
 _MODULE_ATTRIBUTES = frozenset(
     {
-        "_apply", "_buffers", "_call_impl", "_forward_hooks", "_forward_pre_hooks", "_get_name", "_load_from_state_dict",
-        "_modules", "_named_members", "_parameters", "_register_load_state_dict_pre_hook", "_version", "add_module",
-        "apply", "bfloat16", "buffers", "call_super_init", "children", "compile", "cpu", "cuda", "double", "dump_patches",
-        "eval", "extra_repr", "float", "forward", "get_buffer", "get_extra_state", "get_parameter", "get_submodule",
-        "half", "ipu", "load_state_dict", "modules", "mtia", "named_buffers", "named_children", "named_modules",
-        "named_parameters", "parameters", "register_backward_hook", "register_buffer", "register_forward_hook",
-        "register_forward_pre_hook", "register_full_backward_hook", "register_full_backward_pre_hook",
-        "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_module",
-        "register_parameter", "register_state_dict_post_hook", "register_state_dict_pre_hook", "requires_grad_",
-        "set_extra_state", "set_submodule", "share_memory", "state_dict", "to", "to_empty", "train", "training", "type",
-        "xpu", "zero_grad",
+        "_apply", "_buffers", "_call_impl", "_forward_hooks", "_forward_pre_hooks", "_get_name",
+        "_load_from_state_dict", "_modules", "_named_members", "_parameters",
+        "_register_load_state_dict_pre_hook", "_version", "add_module", "apply", "bfloat16", "buffers",
+        "call_super_init", "children", "compile", "cpu", "cuda", "double", "dump_patches", "eval",
+        "extra_repr", "float", "forward", "get_buffer", "get_extra_state", "get_parameter", "get_submodule",
+        "half", "ipu", "load_state_dict", "modules", "mtia", "named_buffers", "named_children",
+        "named_modules", "named_parameters", "parameters", "register_backward_hook", "register_buffer",
+        "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+        "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
+        "register_load_state_dict_pre_hook", "register_module", "register_parameter",
+        "register_state_dict_post_hook", "register_state_dict_pre_hook", "requires_grad_",
+        "set_extra_state", "set_submodule", "share_memory", "state_dict", "to", "to_empty", "train",
+        "training", "type", "xpu", "zero_grad",
     }
 )  # fmt: skip
 _TUPLE_ATTRIBUTES = frozenset(

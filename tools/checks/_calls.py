@@ -45,7 +45,7 @@ def arguments(call: ast.Call) -> Arguments:
 
 def plugin_calls(context: Context) -> Iterator[tuple[str, Scope, ast.Call]]:
     """Every (module, scope, call) of the plugin."""
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.all(ast.Call):
                 yield module, scope, node

@@ -31,7 +31,7 @@ SEVERITY = Severity.ERROR
 
 
 def run(context: Context) -> Iterable[Result]:
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.all(ast.Attribute):
                 if isinstance(node.ctx, ast.Load):

@@ -28,7 +28,7 @@ SEVERITY = Severity.ERROR
 
 
 def run(context: Context) -> Iterable[Result]:
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             if scope.cls is None:
                 continue

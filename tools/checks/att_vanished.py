@@ -32,7 +32,7 @@ def run(context: Context) -> Iterable[Result]:
     # Names the plugin gives to its own objects, by definition or by storing, say nothing about upstream.
     gone = before.upstream.attributes - context.upstream.attributes - context.plugin.attributes
     gone -= {p.attribute.rpartition(".")[2] for p in context.patches}
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             seen: set[tuple[str, str]] = set()
             for node in scope.nodes:

@@ -107,6 +107,8 @@ class Context:
         self.inference = Inference(self.world)
         self.evidence: dict[str, Evidence] = {}
         self.cache = cache
+        self.focus: frozenset[str] | None = None
+        """Plugin modules to examine, when the engine asks only whether a finding was there before."""
         self.shared: dict[str, object] = {}
         """Results that checks share, by name; computed by whoever needs one first."""
 
@@ -114,6 +116,13 @@ class Context:
     def role(self) -> str:
         """``base`` or ``target``."""
         return self.upstream.role
+
+    @property
+    def examined(self) -> list[str]:
+        """Plugin modules that a check which looks at one after the other has to look at, sorted."""
+        if self.focus is not None:
+            return sorted(self.focus)
+        return sorted(self.plugin.modules)
 
     def version(self, role: str) -> str:
         """How messages call a snapshot: ``vllm 0.26.0``."""

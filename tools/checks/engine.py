@@ -50,8 +50,8 @@ def run_all(checks: Iterable[Check], target: Context, progress: Progress | None 
             progress(f"check {check.id}", done, len(checks))
         started = time.perf_counter()
         try:
-            before = {f.id for f in _numbered(r for r in check.run(base) if isinstance(r, Finding))}
             results = list(check.run(target))
+            before = _found_before(check, base, [r for r in results if isinstance(r, Finding)])
         except Exception as exc:  # noqa: BLE001 - a tool border: one broken check must not cost the others
             where = traceback.extract_tb(exc.__traceback__)[-1]
             failed.append(f"{check.id}: {type(exc).__name__}: {exc} ({where.name}, line {where.lineno})")
@@ -84,6 +84,19 @@ def run_all(checks: Iterable[Check], target: Context, progress: Progress | None 
         checks_failed=tuple(failed),
         timings=timings,
     )
+
+
+def _found_before(check: Check, base: Context, findings: list[Finding]) -> set[str]:
+    """Ids of those that the check reports against base too. Ids hold the path, so other files do not matter."""
+    if not findings:
+        return set()
+    modules = [base.plugin.modules_at.get(f.path) for f in findings]
+    known = frozenset(m for m in modules if m is not None)
+    base.focus = known if len(known) == len(set(modules)) else None
+    try:
+        return {f.id for f in _numbered(r for r in check.run(base) if isinstance(r, Finding))}
+    finally:
+        base.focus = None
 
 
 def _since(target: Context, old: bool) -> str:

@@ -131,7 +131,7 @@ def _raisers(context: Context, cls: Resolution) -> dict[str, tuple[str, int]]:
 
 def _guards(context: Context) -> Iterator[tuple[Scope, ast.AST, list[ast.expr], list[ast.stmt]]]:
     """(scope, place, what is caught, what is guarded)."""
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.nodes:
                 if isinstance(node, ast.Try):

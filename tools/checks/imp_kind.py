@@ -28,7 +28,7 @@ _FUNCTION_ATTRIBUTES = frozenset(dir(lambda: None)) | {"cache_clear", "cache_inf
 
 def run(context: Context) -> Iterable[Result]:
     yield from _bases(context)
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for call in scope.all(ast.Call):
                 yield from _isinstance(context, scope, call)
@@ -39,7 +39,10 @@ def run(context: Context) -> Iterable[Result]:
 
 
 def _function(context: Context, scope: Scope, node: ast.expr) -> Resolution | None:
-    """The upstream function that ``node`` names, undecorated."""
+    """The upstream function that ``node`` names as a class would be named, undecorated."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    if not name[:1].isupper():
+        return None
     found = context.inference.of(node, scope)
     if found is None or found.form is not Form.FUNCTION or "." in found.ref.qualname:
         return None

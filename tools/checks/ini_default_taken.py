@@ -28,7 +28,7 @@ def run(context: Context) -> Iterable[Result]:
     before = context.before
     if before is None:
         return
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.nodes:
                 if not (

@@ -29,7 +29,7 @@ _AGAIN = frozenset({"wake_up", "reload_weights", "update_weights", "update_weigh
 
 
 def run(context: Context) -> Iterable[Result]:
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             yield from _reinterpreted(context, scope)
             yield from _repeated(context, scope)

@@ -59,7 +59,10 @@ def _files(context: Context) -> Iterator[tuple[str, bytes]]:
         for path in context.plugin.snapshot.paths():
             if path.endswith(".py") and _TEST.search(path):
                 content = context.plugin.snapshot.read(path)
-                if b"patch(" in content or b"attr(" in content:
+                quoted = any(
+                    q + context.profile.upstream_package.encode() + b"." in content for q in (b'"', b"'")
+                )
+                if quoted and (b"patch(" in content or b"attr(" in content):
                     known.append((path, content))
         context.plugin.__dict__[key] = known
     yield from known

@@ -35,7 +35,7 @@ def run(context: Context) -> Iterable[Result]:
     if not own_platforms(context):
         return
     platform = facts(context)
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         raising = _raising_calls(context, module, platform)
         asks = "current_platform" in {i.bound for i in context.plugin.modules[module].imports}
         for scope in context.inference.scopes(module) if raising or asks else ():

@@ -29,7 +29,7 @@ SEVERITY = Severity.ERROR
 
 def run(context: Context) -> Iterable[Result]:
     """Findings for every ``a, b = upstream(…)`` of the plugin."""
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.nodes:
                 if isinstance(node, ast.Assign) and len(node.targets) == 1:

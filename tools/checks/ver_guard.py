@@ -34,7 +34,7 @@ def run(context: Context) -> Iterable[Result]:
     versions = _version(context), _version(context.before) if context.before is not None else None
     if context.before is None or versions[0] is None or versions[1] is None:
         return
-    for module in sorted(context.plugin.modules):
+    for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.nodes:
                 if isinstance(node, ast.If):

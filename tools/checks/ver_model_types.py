@@ -51,9 +51,9 @@ def run(context: Context) -> Iterable[Result]:
     sites: list[tuple[Scope, ast.Compare, frozenset[str]]] = []
     for module in sorted(context.plugin.modules):
         for scope in context.inference.scopes(module):
-            for node in scope.nodes:
-                tested = _tested(node) if isinstance(node, ast.Compare) else frozenset()
-                if tested and isinstance(node, ast.Compare):
+            for node in scope.all(ast.Compare):
+                tested = _tested(node)
+                if tested:
                     sites.append((scope, node, tested))
     found: dict[Widened, list[tuple[Scope, ast.Compare]]] = defaultdict(list)
     tests = list(_changed(context, frozenset(n for _, _, tested in sites for n in tested)))

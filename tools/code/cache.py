@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -54,12 +55,19 @@ class CodeCache:
                     "CREATE TABLE IF NOT EXISTS record (blob TEXT, generation TEXT, module BLOB, calls BLOB,"
                     " PRIMARY KEY (blob, generation)) WITHOUT ROWID"
                 )
-                db.execute("DELETE FROM record WHERE generation <> ?", (self._generation,))
+                self._drop_other_generations(db)
             db.execute("SELECT 1 FROM record LIMIT 1").fetchall()
         except sqlite3.Error:
             db.close()
             raise
         return db
+
+    def _drop_other_generations(self, db: sqlite3.Connection) -> None:
+        """Records of another extractor or Python are dropped, but looking for them takes a scan: once a change."""
+        stamp = zlib.crc32(self._generation.encode()) & 0x7FFFFFFF
+        if db.execute("PRAGMA user_version").fetchone() != (stamp,):
+            db.execute("DELETE FROM record WHERE generation <> ?", (self._generation,))
+            db.execute(f"PRAGMA user_version = {stamp}")
 
     def load(self, blobs: Iterable[str]) -> Iterator[tuple[str, Module, Calls]]:
         """Those of ``blobs`` that are kept."""
