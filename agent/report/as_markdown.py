@@ -117,11 +117,11 @@ class _Section:
             if shown:
                 parts.append(_heading(cause))
                 parts += [blocks(finding, plan.forms[finding.id]) for finding in shown]
-        self.text = Safe("\n".join(parts).rstrip())
+        self.text = Safe("\n".join(parts).strip())
 
 
 def _heading(cause: Cause) -> str:
-    return f"### {prose(clip(cause.title, 160))}\n\n{counts_in_words(cause.findings)}\n"
+    return f"\n### {prose(clip(cause.title, 160))}\n\n{counts_in_words(cause.findings)}\n"
 
 
 def _lists(view: View) -> dict[str, Iterable[str]]:

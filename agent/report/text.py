@@ -77,7 +77,11 @@ def clip(text: str, limit: int) -> str:
     """``text``, cut to about ``limit`` characters with a note of how many are left out."""
     if len(text) <= limit:
         return text
-    return f"{text[:limit].rstrip()}… (+{len(text) - limit} characters)"
+    kept = text[:limit].rstrip()
+    if kept.count("`") % 2:
+        # Cut inside a name: close it, so that what is left is still shown as one.
+        kept = f"{kept}`"
+    return f"{kept}… (+{len(text) - limit} characters)"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

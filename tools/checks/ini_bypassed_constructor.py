@@ -200,14 +200,14 @@ def _finding(context: Context, verdict: Verdict, part: list[Missing], severity: 
         severity=severity,
         certainty=Certainty.LIKELY if sure else Certainty.POSSIBLE,
         message=(
-            f"{cls.qualname}.__init__ does not run {skipped.owner.qualname}.__init__, and nothing else "
+            f"`{cls.qualname}.__init__` does not run `{skipped.owner.qualname}.__init__`, and nothing else "
             f"that certainly runs sets {shown}"
         ),
-        trigger=f"{first.entry}() of a {cls.qualname}",
+        trigger=f"calling `{first.entry}` of a `{cls.qualname}`",
         consequence=f"{condition}AttributeError: '{cls.qualname}' object has no attribute '{part[0].attr}'",
         suggestion=(
-            f"Set {', '.join(m.attr for m in part)} as {skipped.owner.qualname}.__init__ does "
-            f"({skipped.owner.module}:{part[0].line}), or run that constructor."
+            f"set {', '.join(f'`{m.attr}`' for m in part)} as `{skipped.owner.qualname}.__init__` does "
+            f"(`{skipped.owner.module}:{part[0].line}`), or run that constructor"
         ),
         evidence=evidence,
         cause=f"{skipped.owner.id}.__init__ sets {part[0].attr}",
@@ -216,7 +216,7 @@ def _finding(context: Context, verdict: Verdict, part: list[Missing], severity: 
 
 def _with_reader(missing: Missing) -> str:
     read = missing.read
-    return f"{missing.attr} (read by {read.method.function.qualname}, {read.method.owner.module}:{read.line})"
+    return f"`{missing.attr}` (read by `{read.method.function.qualname}`, `{read.method.owner.module}:{read.line}`)"
 
 
 def _bypass_line(context: Context, verdict: Verdict) -> int:

@@ -100,7 +100,7 @@ def _report(context: Context, path: str, content: bytes, line: int, target: str)
         path=path,
         line=line,
         symbol="",
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if _had(context, target) else Severity.NOTE,
         certainty=Certainty.CERTAIN,
         introduced=True,
         message=f'"{target}" does not exist in {context.version(context.role)}{where}',
@@ -113,6 +113,11 @@ def _report(context: Context, path: str, content: bytes, line: int, target: str)
         level=Level.SOURCE,
         cause=f"{target.rpartition('.')[0]} lost names",
     )
+
+
+def _had(context: Context, target: str) -> bool:
+    """True when base has it; a test that fails against base too says nothing of the upgrade."""
+    return context.before is not None and context.before.world.path(target).kind is not Kind.MISSING
 
 
 def _cite(context: Context, path: str, content: bytes, line: int) -> str:

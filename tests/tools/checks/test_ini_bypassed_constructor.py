@@ -52,7 +52,7 @@ def test_a_new_attribute_of_the_skipped_constructor() -> None:
     assert found.severity is Severity.ERROR
     assert found.introduced
     assert found.symbol == "MyGate.__init__"
-    assert "allow_fast (read by Gate.forward" in found.message
+    assert "`allow_fast` (read by `Gate.forward`" in found.message
     assert "Gate.__init__" in found.message
 
 
@@ -79,7 +79,7 @@ def test_an_attribute_set_by_a_helper_of_the_skipped_constructor() -> None:
     target = upstream("self._init_fp8()", "if not self.fp8: return x")
     target["gate.py"] += "\n    def _init_fp8(self):\n        self.fp8 = False\n"
     (found,) = findings(PLUGIN, upstream(), target, "INI001")
-    assert "fp8 (read by Gate.forward" in found.message
+    assert "`fp8` (read by `Gate.forward`" in found.message
 
 
 def test_nothing_when_the_plugin_runs_the_constructor() -> None:
