@@ -22,6 +22,10 @@ class Replacement:
     evidence: tuple[str, ...] = field(default=())
 
 
+_COMMON = 8
+"""Modules. A name that more of them define for themselves (``logger``) has not gone from one to another."""
+
+
 def went(context: Context, module: str, name: str) -> Replacement:
     """Where ``module.name`` (or the module, for name '') is to be found in the target or the plugin."""
     world = context.world
@@ -31,6 +35,13 @@ def went(context: Context, module: str, name: str) -> Replacement:
     base = tree if tree is context.plugin else (context.before or context).upstream
     found = where_went(base, tree, module, name)
     what = f"`{module}.{name}`" if name else f"`{module}`"
+    homes = tree.defined.get(name, ())
+    if len(homes) > _COMMON and name.islower():
+        return Replacement(
+            text=f"{len(homes)} modules there have a name like it, each its own",
+            suggestion=f"define `{name}` where it is used, or import what was meant from where it is made",
+            removed=True,
+        )
     if not found.found or (found.module == module and found.name == name):
         return (
             _own_module(context, module, name)

@@ -223,3 +223,13 @@ def test_package_of_the_plugin_that_was_moved_as_a_whole() -> None:
     assert found[3] == "`import vllm_metax.registry.ops`"
     assert found[4] == "`import vllm_metax.registry.quant`"
     assert "vllm_metax.registry.ops.norm" in found[5]
+
+
+def test_a_name_that_every_module_has_went_nowhere() -> None:
+    many = {f"m{i}.py": "logger = 1\n" for i in range(12)}
+    (found,) = imports(
+        {"a.py": "from vllm.utils import logger\n"},
+        {"utils.py": "logger = 1\n", **many},
+        {"utils.py": "", **many},
+    )
+    assert "define `logger` where it is used" in found.suggestion
