@@ -21,6 +21,7 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """
     identities: dict[str, dict[str, Any]] = {}
     failed: SourceError | None = None
+    profile = bench.profile(state)
     for number, role in enumerate(ROLES):
         bench.progress("opening sources", number, len(ROLES))
         try:
@@ -29,7 +30,13 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             failed = failed or error
             continue
         plain = snapshot.identity.model_dump(mode="json")
-        identities[role] = {**plain, "label": without_login(plain["label"])}
+        # A checkout does not say what it is called; the profile does.
+        name = profile.plugin_distribution if role == "plugin" else profile.upstream_distribution
+        identities[role] = {
+            **plain,
+            "label": without_login(plain["label"]),
+            "name": plain["name"] or name,
+        }
     update: ReviewState = {
         "identities": identities,
         "environment": _environment(),

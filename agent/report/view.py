@@ -189,7 +189,10 @@ def identity_rows(report: Report) -> list[tuple[str, Identity]]:
 
 def identity_name(identity: Identity) -> str:
     """``vllm 0.26.0``, or the specification when the tree does not say."""
-    return " ".join(part for part in (identity.name, identity.version) if part) or identity.label
+    if identity.name is None:
+        return identity.label
+    which = identity.version or (identity.revision or "")[:12]
+    return f"{identity.name} {which}".rstrip()
 
 
 def identity_state(identity: Identity) -> str:
