@@ -10,10 +10,10 @@ from tools.checks._binding import arguments
 from tools.checks._callers import OTHER_DEVICE, Callers, Site
 from tools.checks._classes import Seat
 from tools.code.constructor import constructor
-from tools.code.extract import dotted
 from tools.code.infer import Form
 from tools.code.records import Call
 from tools.code.signature import bind
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty
 

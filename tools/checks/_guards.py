@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from tools.checks.base import Context
-from tools.code.extract import dotted
 from tools.code.guards import excluded_by_version
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 
 
 def guarded(context: Context, module: str, line: int, *exceptions: str) -> bool:

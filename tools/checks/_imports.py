@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tools.checks.base import Context
-from tools.code.extract import dotted
 from tools.code.guards import excluded_by_version
 from tools.code.records import Import, guarded_by, typing_only
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 
 _SWALLOWS = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tools.checks._source import Facts, Guards, dead, guarded_nodes, self_name, walk
 from tools.checks._state import Method, called_method, find, node_of
-from tools.code.extract import dotted
 from tools.code.shapes import FunctionNode
 from tools.code.signature import is_property
+from tools.code.syntax import dotted
 from tools.code.world import Resolution, World
 
 

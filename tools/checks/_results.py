@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tools.checks.base import Context
-from tools.code.extract import dotted
 from tools.code.records import Call, Function
+from tools.code.syntax import dotted
 
 SINGLE = 1
 """One value that is no tuple."""

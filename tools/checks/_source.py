@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
-from tools.code.extract import CHILD_FIELDS, dotted, parse
 from tools.code.records import Function
 from tools.code.shapes import FunctionNode
+from tools.code.syntax import CHILD_FIELDS, dotted, parse
 from tools.code.tree import Tree
 
 _NODES: WeakKeyDictionary[Tree, dict[tuple[str, int], FunctionNode | None]] = WeakKeyDictionary()

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from tools.checks._source import effects, function_node, self_name
-from tools.code.extract import dotted
 from tools.code.records import Function
 from tools.code.shapes import FunctionNode
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution, World
 
 _REGISTRARS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})

@@ -20,8 +20,8 @@ from tools.checks._attributes import Presence, descendants, family, presence
 from tools.checks._guards import guarded, never_runs, tested
 from tools.checks._successors import went
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Form, Scope, Type
+from tools.code.syntax import dotted
 from tools.code.world import Resolution
 from tools.findings import Certainty, Severity
 

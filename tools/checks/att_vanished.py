@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from tools.checks._guards import guarded, never_runs, tested
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.findings import Certainty, Severity
 
 ID = "ATT003"

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 from tools.checks._calls import arguments, plugin_calls
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Scope
 from tools.code.records import Function
 from tools.code.signature import bind, render
+from tools.code.syntax import dotted
 from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Severity

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from tools.checks._calls import plugin_calls, super_start
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.findings import Attribution, Certainty, Severity
 
 ID = "CAL002"

@@ -19,8 +19,8 @@ from tools.checks._calls import callee_of, is_patched
 from tools.checks._guards import guarded, never_runs_at
 from tools.checks._typed import cite_row, quoted, rows, upstream_symbol
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 from tools.code.typecheck import Diagnostic
 from tools.code.world import Resolution
 from tools.findings import Certainty, Level, Severity

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.findings import Certainty, Decision, Severity
 
 ID = "DEP002"

@@ -16,8 +16,8 @@ import builtins
 from collections.abc import Iterable, Iterator
 
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Form, Scope
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Severity
 

@@ -22,7 +22,7 @@ from tools.checks._source import IN_TREE, Facts, dead, effects, function_node, g
 from tools.checks._state import Method, Run, constants, construction, find, node_of
 from tools.checks._uses import entries
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Severity
 

@@ -16,8 +16,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 from tools.findings import Attribution, Certainty, Severity
 
 ID = "LAY002"

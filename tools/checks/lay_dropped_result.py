@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator
 
 from tools.checks._source import function_node
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Scope
 from tools.code.records import Function
 from tools.code.shapes import FunctionNode
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Attribution, Certainty, Severity
 

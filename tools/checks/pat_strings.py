@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted, parse
+from tools.code.syntax import dotted, parse
 from tools.code.world import Kind
 from tools.compare.moves import where_went
 from tools.findings import (

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
 from tools.checks.pat_common import applied
-from tools.code.extract import dotted
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 from tools.code.world import Kind
 from tools.compare.patches import Patch
 from tools.findings import Attribution, Certainty, Severity

@@ -19,8 +19,8 @@ from tools.checks._copies import upstream_module
 from tools.checks._platforms import facts, own_platforms
 from tools.checks._source import IN_TREE, Facts, Guards, dead, function_node, guarded_nodes, truth
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Attribution, Certainty, Severity
 

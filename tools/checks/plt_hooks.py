@@ -20,9 +20,9 @@ from tools.checks._platforms import facts, interface, own_platforms, rivals
 from tools.checks._source import Facts, conditions, constant_returned, dead, function_node, guarded_nodes
 from tools.checks._uses import outside_calls
 from tools.checks.base import Context, Result
-from tools.code.extract import dotted
 from tools.code.records import Function
 from tools.code.signature import is_property
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Severity
 

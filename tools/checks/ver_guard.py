@@ -19,9 +19,9 @@ from packaging.version import InvalidVersion, Version
 
 from tools.checks.base import Context, Result
 from tools.code.constructor import constructor
-from tools.code.extract import dotted
 from tools.code.infer import Form, Scope
 from tools.code.signature import Arguments, bind, keeps_signature, without_receiver
+from tools.code.syntax import dotted
 from tools.findings import Attribution, Certainty, Decision, Severity
 
 ID = "VER001"

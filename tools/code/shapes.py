@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tools.code.extract import CHILD_FIELDS, dotted
+from tools.code.syntax import CHILD_FIELDS, dotted
 from tools.code.tree import Tree
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tools.code.cache import CodeCache
-from tools.code.extract import MAX_BYTES, parse
+from tools.code.extract import MAX_BYTES
 from tools.code.reading import Progress, read_records
 from tools.code.records import Assign, Call, Calls, Class, Function, Import, Module
+from tools.code.syntax import parse
 from tools.sources.snapshot import Snapshot, SourceError, tree_digest
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tools.code.extract import dotted
 from tools.code.infer import Form, Inference, Scope, Type
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution, World
 
 

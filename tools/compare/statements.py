@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
-from tools.code.extract import dotted, parse
 from tools.code.records import Function
+from tools.code.syntax import dotted, parse
 from tools.code.tree import Tree
 
 _LOGGERS = frozenset({"logger", "log", "logging", "warnings", "print", "_logger"})

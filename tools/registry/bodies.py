@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tools.code.extract import CHILD_FIELDS, dotted
+from tools.code.syntax import CHILD_FIELDS, dotted
 from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution, World
 from tools.registry.importing import imported_strings

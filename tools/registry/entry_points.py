@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.code.extract import dotted, parse
+from tools.code.syntax import dotted, parse
 from tools.code.tree import Tree
 from tools.profiles import Profile
 from tools.sources.snapshot import Snapshot

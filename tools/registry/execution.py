@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.world import Resolution, World
 from tools.registry.bodies import Bodies, callee
 from tools.registry.importing import absolute, first_binding, loop_imports

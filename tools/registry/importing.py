@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tools.code.extract import dotted
 from tools.code.records import Import
+from tools.code.syntax import dotted
 from tools.code.tree import Tree
 
 _IMPORTERS = {"import_module", "__import__"}

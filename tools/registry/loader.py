@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.tree import Tree
 from tools.registry.entry_points import GENERAL_GROUP, PLATFORM_GROUP
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.registry.subject import Subject
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution, World
 
 PARENT_ONLY = ("pre_register_and_update", "check_and_update_config", "apply_config_platform_defaults")

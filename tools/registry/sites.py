@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tools.code.extract import dotted
 from tools.code.infer import Scope
+from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution, World
 from tools.compare.patches import PatchKind
 from tools.registry.subject import Subject

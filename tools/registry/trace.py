@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tools.code.extract import dotted
+from tools.code.syntax import dotted
 from tools.code.world import Resolution
 
 Site = tuple[str, int]
