@@ -19,6 +19,11 @@ POINTS = [f"{step.name}:{when}" for step in STEPS for when in ("before", "after"
 SAVING = [f"saving:{number}" for number in range(len(STEPS) + 2)]
 
 
+def listen_to_interrupts() -> None:
+    """As in a terminal: what a shell starts in the background ignores SIGINT, and its children with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def hang(place: Place, where: str) -> subprocess.Popen[str]:
     """A review that has come to ``where`` and waits there."""
     mark = place.root.parent / "mark"
@@ -31,6 +36,7 @@ def hang(place: Place, where: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=listen_to_interrupts,
     )
     deadline = time.monotonic() + 60
     while not mark.exists():
@@ -70,7 +76,10 @@ def test_resumed_after_a_kill(place: Place, where: str) -> None:
 def test_interrupted(place: Place, where: str) -> None:
     child = hang(place, where)
     os.killpg(child.pid, signal.SIGINT)
-    _, errors = child.communicate(timeout=20)
+    try:
+        _, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()
     name = place.sessions()[0].name
     assert child.returncode == 130, errors
     assert f"metax-upgrade resume {name}" in errors
@@ -92,8 +101,9 @@ def test_interrupted_before_a_session(place: Place) -> None:
         env=place.environment(),
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=listen_to_interrupts,
     )
-    _, errors = child.communicate(timeout=20)
+    _, errors = child.communicate(timeout=60)
     assert child.returncode == 130
     assert "Nothing was begun" in errors
 
