@@ -41,9 +41,9 @@ def wrong_use(what: str, why: str, remedy: str = "") -> Stop:
 
 
 _ENVIRONMENT = {
-    errno.ENOSPC: "Free some space, then go on with the session.",
-    errno.EDQUOT: "Free some space, then go on with the session.",
-    errno.EFBIG: "Raise the limit of file sizes (ulimit -f), then go on with the session.",
+    errno.ENOSPC: "Free some space.",
+    errno.EDQUOT: "Free some space.",
+    errno.EFBIG: "Raise the limit of file sizes (ulimit -f).",
     errno.EIO: "Check the disk.",
     errno.EROFS: "Choose a place that can be written (--out, --cache, or METAX_UPGRADE_STATE for sessions).",
     errno.EACCES: "Choose a place that can be written (--out, --cache, or METAX_UPGRADE_STATE for sessions).",

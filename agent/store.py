@@ -51,6 +51,11 @@ def write_atomic(path: Path, content: bytes) -> None:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
         Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        # A write that fails names no file by itself.
+        error.filename = str(path)
+        raise
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

@@ -105,12 +105,12 @@ class Workbench:
         self, state: ReviewState, step: str, compute: Callable[[Trees], dict[str, str]]
     ) -> dict[str, str]:
         """What ``compute`` gives for these sources; worked out only if no earlier review did."""
-        digests = [self.snapshot(state, role).identity.digest for role in ROLES]
+        sources = [self.snapshot(state, role) for role in ROLES]
         results, profile = ResultCache(self.cache(state)), self.profile(state)
-        kept = results.get(step, digests, profile)
+        kept = results.get(step, sources, profile)
         if kept is None:
             kept = compute(self.trees(state))
-            results.put(step, digests, profile, kept)
+            results.put(step, sources, profile, kept)
         return kept
 
     def notes(self) -> list[str]:
@@ -173,8 +173,7 @@ class Workbench:
     def _all_remembered(self, state: ReviewState, opened: list[Snapshot]) -> bool:
         """True when no step will need the trees."""
         results, profile = ResultCache(self.cache(state)), self.profile(state)
-        digests = [snapshot.identity.digest for snapshot in opened]
-        return all(results.get(step, digests, profile) is not None for step in REMEMBERED)
+        return all(results.get(step, opened, profile) is not None for step in REMEMBERED)
 
     def _wait_opened(self) -> None:
         if self._ahead is not None:

@@ -1,7 +1,7 @@
 """Results of whole steps, kept by what they depend on: a review of trees that were reviewed before computes nothing.
 
-The key holds the content of all three sources, the profile and the code of this package, so that a result is never
-older than what made it. A cache that cannot be read or written costs time only.
+The key holds the content of all three sources and what messages call them, the profile and the code of this package,
+so that a result is never older than what made it. A cache that cannot be read or written costs time only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tools.findings import short_hash
 from tools.profiles import Profile
+from tools.sources.snapshot import Snapshot
 
 _KEPT = 40
 """Results; beyond that the oldest go. One takes about half a megabyte."""
@@ -29,9 +30,9 @@ class ResultCache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / "results" if folder is not None else None
 
-    def get(self, step: str, digests: Sequence[str], profile: Profile) -> dict[str, str] | None:
+    def get(self, step: str, sources: Sequence[Snapshot], profile: Profile) -> dict[str, str] | None:
         """What was kept, or None."""
-        path = self._path(step, digests, profile)
+        path = self._path(step, sources, profile)
         if path is None:
             return None
         with suppress(OSError, ValueError):
@@ -41,9 +42,9 @@ class ResultCache:
                 return kept
         return None
 
-    def put(self, step: str, digests: Sequence[str], profile: Profile, texts: Mapping[str, str]) -> None:
+    def put(self, step: str, sources: Sequence[Snapshot], profile: Profile, texts: Mapping[str, str]) -> None:
         """Keep ``texts``."""
-        path = self._path(step, digests, profile)
+        path = self._path(step, sources, profile)
         if path is None:
             return
         with suppress(OSError):
@@ -57,11 +58,18 @@ class ResultCache:
             for old in sorted(path.parent.glob("*.json"), key=lambda p: p.stat().st_mtime)[:-_KEPT]:
                 old.unlink(missing_ok=True)
 
-    def _path(self, step: str, digests: Sequence[str], profile: Profile) -> Path | None:
+    def _path(self, step: str, sources: Sequence[Snapshot], profile: Profile) -> Path | None:
         if self._folder is None:
             return None
-        key = short_hash(step, own_code(), profile.model_dump_json(), *digests)
+        key = short_hash(step, own_code(), profile.model_dump_json(), *map(_key, sources))
         return self._folder / f"{step}-{key}.json"
+
+
+def _key(source: Snapshot) -> str:
+    """What of ``source`` a result can show: equal contents may bear other names and lack other files."""
+    identity = source.identity
+    left_out = [(item.path, item.reason) for item in source.skipped]
+    return repr((identity.digest, identity.version, identity.revision, identity.label, left_out))
 
 
 @cache

@@ -87,8 +87,8 @@ def _entry(what: str, why: str, remedy: str) -> BlockedEntry:
 
 def _keep_out_of_git(out: Path) -> None:
     """A new folder ignores itself, or inside the plugin's checkout it would be part of the next worktree."""
-    from agent.report.files import make_folder
+    from agent.report.files import make_folder, write_atomically
 
     if not out.exists():
         make_folder(out)
-        (out / ".gitignore").write_text("*\n", encoding="utf-8")
+        write_atomically(out / ".gitignore", b"*\n")

@@ -32,7 +32,7 @@ class CodeCache:
         self._generation = f"{EXTRACTOR_VERSION}-py{sys.version_info[0]}{sys.version_info[1]}"
         self._db: sqlite3.Connection | None = None
         if folder is not None:
-            self._db = self._open(folder / "code.sqlite3")
+            self._db = self._open(folder.absolute() / "code.sqlite3")
 
     def _open(self, path: Path) -> sqlite3.Connection | None:
         try:
