@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +20,8 @@ app = typer.Typer(
     name="metax-upgrade",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # Plain rich markup would take [tool.metax-upgrade] for a style and keep the line ends of a docstring.
+    rich_markup_mode="markdown",
     add_completion=False,
 )
 sessions_app = typer.Typer(help="Earlier runs.", no_args_is_help=True)
@@ -199,11 +204,16 @@ def checks_show(check: str) -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON schema of report.json."""
-    import json
 
-    from tools.findings import report_schema
+    def work(screen: Screen) -> Exit:
+        import json
 
-    typer.echo(json.dumps(report_schema(), indent=2))
+        from tools.findings import report_schema
+
+        typer.echo(json.dumps(report_schema(), indent=2))
+        return Exit.OK
+
+    _finish(work)
 
 
 def _current_folder() -> Path:
@@ -220,14 +230,30 @@ def _finish(work: Callable[[Screen], Exit], *, quiet: bool = False, envelope: bo
     screen = Screen(quiet=quiet, envelope=envelope)
     try:
         status = work(screen)
+        sys.stdout.flush()
     except Stop as stop:
         status = screen.stop(stop)
     except Exception as error:  # noqa: BLE001 - the border: what nobody foresaw ends as a message and a file
+        if _reader_left(error):
+            raise typer.Exit(int(Exit.PIPE)) from None
         status = screen.stop(_unforeseen(error))
     except KeyboardInterrupt:
         screen.interrupted(None)
         status = Exit.INTERRUPTED
     raise typer.Exit(int(screen.close(status)))
+
+
+def _reader_left(error: Exception) -> bool:
+    """Whether ``error`` came of stdout being closed by its reader (``| head``); later writes then go nowhere."""
+    if not isinstance(error, BrokenPipeError):
+        return False
+    output = sys.stdout.fileno()
+    poll = select.poll()
+    poll.register(output, 0)
+    if not any(flags & select.POLLERR for _, flags in poll.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True
 
 
 def _unforeseen(error: Exception) -> Stop:

@@ -25,6 +25,8 @@ class Exit(IntEnum):
     """A fault of this program (EX_SOFTWARE of sysexits.h, so that it never reads as 'findings')."""
     INTERRUPTED = 130
     """Ctrl-C; the session can be resumed."""
+    PIPE = 141
+    """Whoever read the output left before its end, as for a program that SIGPIPE ends."""
 
 
 class Stop(Exception):

@@ -211,6 +211,28 @@ def test_checks_sessions_schema_version(place: Place) -> None:
     assert shown["status"] == "finished"
 
 
+@pytest.mark.parametrize("arguments", [["checks"], ["checks", "show", "FAK001"], ["schema"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_is_no_fault(place: Place, arguments: list[str], unbuffered: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.agent.driver", *arguments],
+            cwd=place.root,
+            env=place.environment(PYTHONUNBUFFERED=unbuffered),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_help_names_the_table_of_settings(place: Place) -> None:
+    assert "[tool.metax-upgrade]" in place.call("review", "--help").stdout
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
