@@ -31,7 +31,8 @@ def print_summary(report: Report, console: Console, paths: Iterable[Path] = (), 
         for identity in (report.subject, report.base, report.target)
     )
     console.print(Text(f"{subject}: {base} → {target}", style="bold"))
-    console.print(_counts(view))
+    if view.findings or not report.blocked:
+        console.print(_counts(view))
     if view.asides:
         console.print(Text(view.asides, style="dim"))
     for blocked in report.blocked:

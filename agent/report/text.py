@@ -75,13 +75,14 @@ def one_line(text: str) -> str:
 
 def clip(text: str, limit: int) -> str:
     """``text``, cut to about ``limit`` characters with a note of how many are left out."""
-    if len(text) <= limit:
+    note = f"… (+{len(text) - limit} characters)"
+    if len(text) <= limit + len(note):  # the note would take the room of what it stands for
         return text
     kept = text[:limit].rstrip()
     if kept.count("`") % 2:
         # Cut inside a name: close it, so that what is left is still shown as one.
         kept = f"{kept}`"
-    return f"{kept}… (+{len(text) - limit} characters)"
+    return f"{kept}{note}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -40,5 +40,13 @@ def test_only_the_top_is_listed() -> None:
     assert "… and 90 more findings" in printed(large_report(50, 50))
 
 
+def test_no_counts_where_nothing_could_be_looked_at() -> None:
+    blocked = empty_report().model_copy(update={"blocked": sample_report().blocked})
+    text = printed(blocked)
+    assert "the index does not answer" in text
+    assert "introduced by the upgrade" not in text
+    assert "introduced by the upgrade" in printed(empty_report())
+
+
 def test_nothing_found() -> None:
     assert "No findings in 164 plugin files." in printed(empty_report())

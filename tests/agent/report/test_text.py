@@ -52,7 +52,13 @@ def test_lines_are_split_as_git_counts_them() -> None:
 
 def test_clip_says_how_much_is_left_out() -> None:
     assert clip("abcdef", 6) == "abcdef"
-    assert clip("abcdefg", 6) == "abcdef… (+1 characters)"
+    assert clip("abcdef" * 6, 6) == "abcdef… (+30 characters)"
+
+
+def test_clip_leaves_out_no_less_than_its_note_takes() -> None:
+    note = "… (+17 characters)"
+    assert clip("x" * (6 + len(note)), 6) == "x" * (6 + len(note))
+    assert clip("x" * (7 + len(note)), 6) == "xxxxxx… (+19 characters)"
 
 
 @given(st.text(alphabet="`a\n |\\", max_size=40))
