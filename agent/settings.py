@@ -198,7 +198,9 @@ def _explain(
     """The first problem, with the source that brought it in."""
     first = error.errors(include_url=False, include_context=False)[0]
     field = str(first["loc"][0]) if first["loc"] else ""
-    why = f"{first['msg'].removeprefix('Value error, ')} (given: {first['input']!r})"
+    why, given = first["msg"].removeprefix("Value error, "), repr(first["input"])
+    if given not in why:
+        why += f" (given: {given})"
     option = f"--{field.replace('_', '-')}"
     if field in line:
         return wrong_use(option, why)

@@ -64,7 +64,7 @@ def settle(spec: str | None, profile: str | None, cwd: Path) -> tuple[str, Profi
     found = chosen if chosen and holds(folder, chosen) else None if chosen else _by_package(folder)
     if found is None:
         looked = [chosen] if chosen else [load_profile(name) for name in profile_names()]
-        names = ", ".join(f"{item.plugin_package} (profile {item.name})" for item in looked)
+        names = " or ".join(f"{item.plugin_package} (profile {item.name})" for item in looked)
         raise wrong_use(
             "--plugin",
             f"none was given, and {folder} holds no package {names}",
