@@ -88,10 +88,16 @@ def _tree_memory(root: int) -> float:
     return total / 1024
 
 
-def repeated(times: int, run: Callable[[], Run]) -> Run:
-    """Median wall time and highest memory of several runs; the output of the last."""
-    runs = [run() for _ in range(times)]
-    return Run(statistics.median(r.wall for r in runs), max(r.memory for r in runs), runs[-1].output)
+def repeated(times: int, *runs: Callable[[], Run]) -> list[Run]:
+    """Median wall time and highest memory of each; the output of the last.
+
+    They take turns, so that what else the machine does at a moment falls on all of them.
+    """
+    measured = [[run() for run in runs] for _ in range(times)]
+    return [
+        Run(statistics.median(r.wall for r in mine), max(r.memory for r in mine), mine[-1].output)
+        for mine in zip(*measured, strict=True)
+    ]
 
 
 def main() -> None:
@@ -160,12 +166,14 @@ def _measure_all(
         shutil.rmtree(cache / "ty", ignore_errors=True)
         return measure(review, environment)
 
-    # Interleaved would be fairer still, but each tool warms only its own files.
-    one = repeated(arguments.repeat, lambda: measure(pyright, cwd=plugin))
-    two = repeated(arguments.repeat, lambda: measure(ty, cwd=plugin))
-    three = repeated(arguments.repeat, cold)
-    four = repeated(arguments.repeat, lambda: measure(review, environment))
-    five = repeated(arguments.repeat, edited)
+    one, two, three, four, five = repeated(
+        arguments.repeat,
+        lambda: measure(pyright, cwd=plugin),
+        lambda: measure(ty, cwd=plugin),
+        cold,
+        lambda: measure(review, environment),
+        edited,
+    )
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     errors = [f for f in report["findings"] if f["severity"] == "error"]
     judged = _verdicts(errors)
