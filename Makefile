@@ -21,7 +21,7 @@ demo: $(VENV)/.installed
 	@echo "The report lies in $(CURDIR)/$(DEMO): report.html for a browser, report.md for a pull request."
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

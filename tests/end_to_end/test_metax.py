@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.clones, pytest.mark.index, pytest.mark.xdist_group("metax")]
+pytestmark = [pytest.mark.clones, pytest.mark.index]
 Findings = list[dict[str, Any]]
 
 

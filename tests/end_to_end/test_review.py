@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from tests.agent.report.browser import Browser, find_chromium
 from tests.end_to_end.conftest import review
 
-pytestmark = [pytest.mark.index, pytest.mark.xdist_group("end_to_end")]
+pytestmark = pytest.mark.index
 ROOT = Path(__file__).parents[2]
 
 
