@@ -141,6 +141,9 @@ def _environment(field: str) -> str | None:
 def _read_table(file: Path) -> dict[str, Any]:
     """``[tool.metax-upgrade]`` of ``file`` with its keys as field names; empty when there is none."""
     try:
+        if file.exists() and not file.is_file():
+            # A pipe or a device that a stranger's repository links to would never end.
+            raise wrong_use(str(file), "is not a regular file", "Put a file there, or remove it.")
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
@@ -176,7 +179,7 @@ def _of_plugin(table: dict[str, Any], file: Path) -> dict[str, Any]:
             )
     out = table.get("out")
     root = file.parent.resolve()
-    if isinstance(out, str) and not (root / out).resolve().is_relative_to(root):
+    if isinstance(out, str) and not (root / Path(out).expanduser()).resolve().is_relative_to(root):
         raise wrong_use(
             f"{file}, [tool.{TABLE}]", f"'out' leads out of the plugin ({out!r})", "Give --out instead."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_the_plugin_cannot_choose_what_is_executed_or_believed(place: Place, key
     assert key == "cache" or settings.python == place.root / "elsewhere" / "mine"
 
 
-@pytest.mark.parametrize("out", ["../out", "/out", "a/../../out"])
+@pytest.mark.parametrize("out", ["../out", "/out", "a/../../out", "~/out"])
 def test_the_plugin_cannot_write_elsewhere(place: Place, out: str) -> None:
     table(place.root / "plugin", f'out = "{out}"')
     with pytest.raises(Stop, match="leads out of the plugin"):
@@ -120,3 +121,17 @@ def test_inside_a_checkout_its_top_folder_speaks(place: Place) -> None:
 
 def test_every_field_is_documented() -> None:
     assert [name for name, field in ReviewSettings.model_fields.items() if not field.description] == []
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_a_settings_file_that_is_none(place: Place, kind: str) -> None:
+    file = place.root / "plugin" / "pyproject.toml"
+    if kind == "device":
+        file.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.mkdir()
+    with pytest.raises(Stop, match="not a regular file") as caught:
+        load_settings({"plugin": "plugin"}, place.root)
+    assert caught.value.status is Exit.USAGE
