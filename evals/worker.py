@@ -1,0 +1,154 @@
+"""Runs one review in a process of its own: ``python -m evals.worker JOB RECORD``.
+
+One review a process: memory is given back at its end, its peak is its own, and a crash loses nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from evals.baselines import BASELINES, ToolMissing
+from evals.records import NeedsWork, ReviewRecord, Row, ToolRun
+from evals.symbols import REST, FileSymbols, file_symbols, symbol_changes
+from tools.checks.base import Context
+from tools.code.tree import Tree
+from tools.code.typecheck import TypeCheckError
+from tools.findings import Finding
+from tools.profiles import load_profile
+from tools.results import own_code
+from tools.review import Trees, compare, load_trees, run_checks
+from tools.sources.snapshot import Snapshot
+from tools.sources.spec import Role, open_source
+
+
+def run(job: dict[str, Any]) -> ReviewRecord:
+    """The review that ``job`` describes (see :func:`evals.replay.job_of`)."""
+    profile, cache = load_profile(job["profile"]), Path(job["cache"])
+
+    def opened(spec: str, role: Role) -> Snapshot:
+        return open_source(spec, role=role, profile=profile, python=None, cache=cache, offline=job["offline"])
+
+    plugin, settled = opened(job["plugin"], "plugin"), opened(job["settled"], "plugin")
+    base, target = opened(job["base"], "base"), opened(job["target"], "target")
+    started = time.perf_counter()
+    trees = load_trees(plugin, base, target, profile, cache)
+    checks = "checks" in job["part"]
+    result = run_checks(trees) if checks else None
+    wall = time.perf_counter() - started
+    peak = _peak()
+    places = _Places(trees.plugin)
+    changes = symbol_changes(plugin, settled, profile.plugin_package) if checks else {}
+    findings = tuple(_row(f, places) for f in result.findings) if result else ()
+    return ReviewRecord(
+        code=own_code(),
+        findings=findings,
+        unresolved=len(result.unresolved) if result else 0,
+        checks_failed=result.checks_failed if result else (),
+        wall=round(wall, 2),
+        peak_mib=round(peak, 1),
+        baselines={name: _baseline(name, trees, cache, places) for name in job["part"] if name in BASELINES},
+        changes={p: tuple(s) for p, s in changes.items()},
+        settled=job["settled_revision"],
+        needs=_needs(trees, findings, changes, places) if checks and job["whole"] else None,
+    )
+
+
+def _peak() -> float:
+    own, children = (
+        resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return max(own, children) / 1024
+
+
+class _Places:
+    """Symbols of the plugin's files, read once each."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._snapshot = tree.snapshot
+        self._known = frozenset(tree.snapshot.paths())
+        self._files: dict[str, FileSymbols] = {}
+
+    def file(self, path: str) -> FileSymbols:
+        if path not in self._files:
+            content = self._snapshot.read(path) if path in self._known else b""
+            self._files[path] = file_symbols(content) if path.endswith(".py") else FileSymbols()
+        return self._files[path]
+
+    def resolve(self, path: str, symbol: str, line: int) -> str:
+        return self.file(path).resolve(symbol, line)
+
+
+def _row(finding: Finding, places: _Places) -> Row:
+    return Row(
+        path=finding.path,
+        line=finding.line,
+        symbols=(finding.symbol,) if finding.symbol else (),
+        family=finding.check[:3],
+        message=finding.message,
+        severity=str(finding.severity),
+        id=finding.id,
+        check=finding.check,
+        introduced=finding.introduced,
+        silent=finding.silent,
+        resolved=places.resolve(finding.path, finding.symbol, finding.line),
+    )
+
+
+def _baseline(name: str, trees: Trees, cache: Path, places: _Places) -> ToolRun:
+    started = time.perf_counter()
+    try:
+        rows = BASELINES[name](trees, cache)
+    except (ToolMissing, TypeCheckError) as error:
+        return ToolRun(reason=str(error))
+    wall = round(time.perf_counter() - started, 2)
+    return ToolRun(
+        rows=tuple(
+            r.model_copy(update={"resolved": places.resolve(r.path, "".join(r.symbols[:1]), r.line)})
+            for r in rows
+        ),
+        wall=wall,
+    )
+
+
+def _needs(
+    trees: Trees, findings: Iterable[Row], changes: dict[str, list[str]], places: _Places
+) -> NeedsWork:
+    """Symbols by what the report says of them. A class stands for its members only where it is named itself."""
+    work: dict[str, set[str]] = {}
+    same: dict[str, set[str]] = {}
+    for row in findings:
+        work.setdefault(row.path, set()).add(row.resolved)
+    for counterpart in compare(trees).counterparts:
+        side = work if counterpart.deltas else same
+        side.setdefault(counterpart.path, set()).add(counterpart.symbol)
+    context: Context = trees.context()
+    own = {context.plugin.paths[m] for m in context.plugin.modules}
+    return NeedsWork(
+        work={p: tuple(sorted(s)) for p, s in sorted(work.items())},
+        no_edit={
+            p: tuple(sorted(s - work.get(p, set()) - {REST})) for p, s in sorted(same.items()) if p in own
+        },
+        changed={
+            p: tuple(s for s in symbols if s in places.file(p).digests)
+            for p, symbols in sorted(changes.items())
+        },
+    )
+
+
+def main() -> None:
+    """Read a job, leave a record; the file appears whole or not at all."""
+    job_file, record_file = Path(sys.argv[1]), Path(sys.argv[2])
+    record = run(json.loads(job_file.read_text(encoding="utf-8")))
+    temporary = record_file.with_suffix(".part")
+    temporary.write_text(record.model_dump_json(), encoding="utf-8")
+    temporary.replace(record_file)
+
+
+if __name__ == "__main__":
+    main()
