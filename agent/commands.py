@@ -86,7 +86,7 @@ def review(
         str | None, typer.Option(help="Plugin family. Default: the one whose package is found.")
     ] = None,
     python: Annotated[
-        Path | None, typer.Option(metavar="INTERPRETER", help="Where 'installed:' looks for packages.")
+        str | None, typer.Option(metavar="INTERPRETER", help="Where 'installed:' looks for packages.")
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
     offline: Annotated[

@@ -91,7 +91,7 @@ def request_of(settings: ReviewSettings, cwd: Path) -> Request:
         "format": [item.value for item in settings.format],
         "fail_on": settings.fail_on.value,
         "profile": settings.profile,
-        "python": str(settings.python) if settings.python else None,
+        "python": settings.python,
         "cache": str(settings.cache) if settings.cache else None,
         "offline": settings.offline,
         "cwd": str(cwd),

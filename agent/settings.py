@@ -64,7 +64,7 @@ class ReviewSettings(BaseSettings):
     """Least severity that makes the exit status 1."""
     profile: str | None = None
     """Plugin family. Without it, the one whose package is found in the plugin."""
-    python: Path | None = None
+    python: str | None = None
     """Interpreter whose installed packages 'installed:' reads. A reviewed plugin's own file cannot set it."""
     cache: Path | None = None
     """Folder for downloads and summaries. A reviewed plugin's own file cannot set it."""
@@ -81,6 +81,13 @@ class ReviewSettings(BaseSettings):
             return value
         names = [name.strip() for part in parts for name in part.split(",")]
         return tuple(dict.fromkeys(name for name in names if name))
+
+    @field_validator("python", mode="before")
+    @classmethod
+    def _here_or_on_the_path(cls, value: object) -> object:
+        """A name alone is looked up as a shell would; ``./python`` is the file here, which Path would forget."""
+        text = str(value) if isinstance(value, str | Path) else ""
+        return str(Path(text).expanduser().absolute()) if "/" in text else value
 
     @field_validator("profile")
     @classmethod

@@ -75,7 +75,7 @@ class Workbench:
         from tools.sources.spec import default_cache
 
         given = state["request"]["cache"]
-        return Path(given) if given else default_cache()
+        return Path(state["request"]["cwd"]) / Path(given).expanduser() if given else default_cache()
 
     def spec(self, state: ReviewState, role: Role) -> str:
         """Specification of one source."""
@@ -102,15 +102,23 @@ class Workbench:
         return self._trees
 
     def remembered(
-        self, state: ReviewState, step: str, compute: Callable[[Trees], dict[str, str]]
+        self,
+        state: ReviewState,
+        step: str,
+        compute: Callable[[Trees], dict[str, str]],
+        whole: Callable[[dict[str, str]], bool] = bool,
     ) -> dict[str, str]:
-        """What ``compute`` gives for these sources; worked out only if no earlier review did."""
+        """What ``compute`` gives for these sources; worked out only if no earlier review did.
+
+        A result that is not ``whole`` is not kept: the next review may have more luck.
+        """
         sources = [self.snapshot(state, role) for role in ROLES]
         results, profile = ResultCache(self.cache(state)), self.profile(state)
         kept = results.get(step, sources, profile)
         if kept is None:
             kept = compute(self.trees(state))
-            results.put(step, sources, profile, kept)
+            if whole(kept):
+                results.put(step, sources, profile, kept)
         return kept
 
     def notes(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from agent.state import ReviewState
@@ -24,5 +25,9 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             "coverage": coverage(trees, result).model_dump_json(),
         }
 
-    texts = bench.remembered(state, "check", compute)
+    texts = bench.remembered(state, "check", compute, _nothing_failed)
     return {"results": {name: bench.store.put(text) for name, text in texts.items()}, "notes": bench.notes()}
+
+
+def _nothing_failed(texts: dict[str, str]) -> bool:
+    return not json.loads(texts["check"])["checks_failed"]

@@ -144,14 +144,16 @@ def run_checks(trees: Trees, progress: Any) -> CheckResult:
         unresolved=(),
         evidence=tuple(evidence),
         checks=("FAK001",),
-        checks_failed=(),
+        checks_failed=("FAK001: out of luck",) if os.environ.get("FAKE_FAILED") else (),
         timings={"check FAK001": 0.1},
     )
 
 
 def coverage(trees: Trees, result: CheckResult) -> Coverage:
     """Counts files."""
-    return Coverage(plugin_files=len(trees.plugin.paths()), checks=result.checks)
+    return Coverage(
+        plugin_files=len(trees.plugin.paths()), checks=result.checks, checks_failed=result.checks_failed
+    )
 
 
 def rules() -> Mapping[str, RuleInfo]:

@@ -158,6 +158,16 @@ def test_an_envelope_for_scripts(place: Place) -> None:
     assert envelope["problems"][0]["what"]
 
 
+def test_a_check_that_failed_is_tried_again(place: Place) -> None:
+    assert "check FAK001" in place.call(*place.review, FAKE_FAILED="1").stderr
+    assert "check FAK001" not in place.call(*place.review).stderr
+
+
+def test_a_relative_cache_folder_is_the_same_from_everywhere(place: Place) -> None:
+    assert place.call(*place.review, "--cache", "mine", "--format", "json").returncode == 1
+    assert list((place.root / "mine" / "results").iterdir())
+
+
 def test_a_fault_of_ours_is_a_message_and_a_file(place: Place) -> None:
     done = place.call(*place.review, FAKE_FAULT="1")
     assert done.returncode == 70

@@ -97,7 +97,7 @@ def test_the_plugin_cannot_choose_what_is_executed_or_believed(place: Place, key
     table(place.root / "elsewhere", f'{key} = "./mine"')
     (place.root / "elsewhere" / "plugin").symlink_to(place.root / "base")
     settings = load_settings({"plugin": "plugin"}, place.root / "elsewhere")
-    assert key == "cache" or settings.python == place.root / "elsewhere" / "mine"
+    assert key == "cache" or settings.python == str(place.root / "elsewhere" / "mine")
 
 
 @pytest.mark.parametrize("out", ["../out", "/out", "a/../../out", "~/out"])
@@ -135,3 +135,11 @@ def test_a_settings_file_that_is_none(place: Place, kind: str) -> None:
     with pytest.raises(Stop, match="not a regular file") as caught:
         load_settings({"plugin": "plugin"}, place.root)
     assert caught.value.status is Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("python3", "python3"), ("./python3", "{here}/python3"), ("a/b", "{here}/a/b")]
+)
+def test_an_interpreter_by_name_or_by_place(place: Place, given: str, meant: str) -> None:
+    settings = load_settings({"plugin": "plugin", "python": given}, place.root)
+    assert settings.python == meant.format(here=place.root)

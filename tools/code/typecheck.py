@@ -127,7 +127,7 @@ def _rows(command: list[str], project: Path) -> list[dict[str, Any]]:
     try:
         rows = json.loads(done.stdout)
     except ValueError as exc:
-        detail = done.stderr.strip()[-400:] or done.stdout[:200]
+        detail = " ".join(done.stderr.split())[-400:] or done.stdout[:200]
         raise TypeCheckError(f"ty gave no rows (exit status {done.returncode}): {detail}") from exc
     if not isinstance(rows, list):
         raise TypeCheckError("ty gave something other than a list of rows")
