@@ -124,7 +124,7 @@ def review(
         screen.quiet = settings.quiet
         return start_review(settings, cwd, screen)
 
-    _finish(work, quiet=bool(quiet), envelope=json_envelope)
+    finish(work, quiet=bool(quiet), envelope=json_envelope)
 
 
 @app.command()
@@ -136,7 +136,7 @@ def resume(session: str, quiet: Quiet = None, json_envelope: Envelope = False) -
 
         return go_on(session, screen)
 
-    _finish(work, quiet=bool(quiet), envelope=json_envelope)
+    finish(work, quiet=bool(quiet), envelope=json_envelope)
 
 
 @sessions_app.command("list")
@@ -152,7 +152,7 @@ def sessions_list() -> None:
             typer.echo(f"{record.id}  {record.created}  {record.status:<11}  {what}")
         return Exit.OK
 
-    _finish(work)
+    finish(work)
 
 
 @sessions_app.command("show")
@@ -169,7 +169,7 @@ def sessions_show(session: str) -> None:
         typer.echo(json.dumps({**asdict(found.record), "folder": str(found.folder)}, indent=2))
         return Exit.OK
 
-    _finish(work)
+    finish(work)
 
 
 @checks_app.callback()
@@ -185,7 +185,7 @@ def checks(context: typer.Context) -> None:
             typer.echo(line)
         return Exit.OK
 
-    _finish(work)
+    finish(work)
 
 
 @checks_app.command("show")
@@ -198,7 +198,7 @@ def checks_show(check: str) -> None:
         typer.echo(page(check))
         return Exit.OK
 
-    _finish(work)
+    finish(work)
 
 
 @app.command()
@@ -213,7 +213,7 @@ def schema() -> None:
         typer.echo(json.dumps(report_schema(), indent=2))
         return Exit.OK
 
-    _finish(work)
+    finish(work)
 
 
 def _current_folder() -> Path:
@@ -223,7 +223,7 @@ def _current_folder() -> Path:
         raise Stop(Exit.USAGE, "the current folder", "it is gone", "Change to another.") from None
 
 
-def _finish(work: Callable[[Screen], Exit], *, quiet: bool = False, envelope: bool = False) -> None:
+def finish(work: Callable[[Screen], Exit], *, quiet: bool = False, envelope: bool = False) -> None:
     """Runs a command to its exit status: no error of the user's ever ends as a traceback."""
     from agent.screen import Screen
 

@@ -61,6 +61,10 @@ class ReviewRecord(Frozen):
     baselines: dict[str, ToolRun]
     changes: dict[str, tuple[str, ...]]
     """Path -> symbols that differ between the reviewed revision and the settled one."""
+    symbols: int
+    """Symbols of the plugin at the reviewed revision."""
+    symbols_changed: int
+    """Those of them that ``changes`` names."""
     settled: str
     """The revision taken for settled."""
     needs: NeedsWork | None = None

@@ -54,6 +54,8 @@ def run(job: dict[str, Any]) -> ReviewRecord:
         peak_mib=round(peak, 1),
         baselines={name: _baseline(name, trees, cache, places) for name in job["part"] if name in BASELINES},
         changes={p: tuple(s) for p, s in changes.items()},
+        symbols=sum(len(places.file(path).digests) for path in trees.plugin.paths.values()) if checks else 0,
+        symbols_changed=sum(len(s) for s in _existing(changes, places).values()),
         settled=job["settled_revision"],
         needs=_needs(trees, findings, changes, places) if checks and job["whole"] else None,
     )
@@ -134,11 +136,13 @@ def _needs(
         no_edit={
             p: tuple(sorted(s - work.get(p, set()) - {REST})) for p, s in sorted(same.items()) if p in own
         },
-        changed={
-            p: tuple(s for s in symbols if s in places.file(p).digests)
-            for p, symbols in sorted(changes.items())
-        },
+        changed=_existing(changes, places),
     )
+
+
+def _existing(changes: dict[str, list[str]], places: _Places) -> dict[str, tuple[str, ...]]:
+    """Changes of symbols that were there before."""
+    return {p: tuple(s for s in changes[p] if s in places.file(p).digests) for p in sorted(changes)}
 
 
 def main() -> None:
