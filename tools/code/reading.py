@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 
 import msgspec
 
@@ -48,6 +50,18 @@ def _extract_encoded(contents: list[tuple[str, bytes]]) -> list[tuple[str, bytes
     return out
 
 
+def end_with_parent() -> None:
+    """Runs in a worker. One whose parent was killed would wait for work forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
+
+
 def read_records(
     files: Iterable[tuple[str, Callable[[], bytes]]],
     cache: CodeCache,
@@ -80,7 +94,9 @@ def _extracted(
         return
     # Not fork: the graph and the progress display run threads.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        max_workers=os.cpu_count(), mp_context=context, initializer=end_with_parent
+    ) as pool:
         try:
             futures = [
                 pool.submit(_extract_encoded, [(blob, readers[blob]()) for blob in chunk]) for chunk in chunks
