@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tools.checks.base import Context
+from tools.code.records import ANY_ATTRIBUTE
 from tools.code.world import Kind, Resolution
 
 
@@ -42,8 +44,14 @@ _TUPLE_ATTRIBUTES = frozenset(
     {"_asdict", "_fields", "_replace", "_make", "_field_defaults", "count", "index"}
 )
 _MODEL_ATTRIBUTES = frozenset(
-    {"model_dump", "model_fields", "model_copy", "model_validate", "model_dump_json"}
-)
+    {
+        "__fields__", "__fields_set__", "construct", "copy", "dict", "from_orm", "json", "model_computed_fields",
+        "model_config", "model_construct", "model_copy", "model_dump", "model_dump_json", "model_extra",
+        "model_fields", "model_fields_set", "model_json_schema", "model_parametrized_name", "model_post_init",
+        "model_rebuild", "model_validate", "model_validate_json", "model_validate_strings", "parse_file",
+        "parse_obj", "parse_raw", "schema", "schema_json", "update_forward_refs", "validate",
+    }
+)  # fmt: skip
 _KNOWN_BASES: dict[str, frozenset[str]] = {
     "torch.nn:Module": _MODULE_ATTRIBUTES,
     "torch:nn.Module": _MODULE_ATTRIBUTES,
@@ -53,6 +61,11 @@ _KNOWN_BASES: dict[str, frozenset[str]] = {
     **{f"enum:{name}": _ENUM_ATTRIBUTES for name in _ENUM},
 }
 """External bases whose attributes are known, so that a class with them can still be judged."""
+
+
+_COMPUTED = {"__getattr__", "__getattribute__", "__dict__", ANY_ATTRIBUTE}
+"""Stored or defined by a class whose attributes cannot be listed."""
+_EXTRA = re.compile(r"""extra['"]?\s*[=:]\s*['"]allow""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +79,7 @@ class Family:
 
 
 def family(context: Context, cls: Resolution) -> Family | None:
-    """None when attributes are computed (``__getattr__``, a metaclass that serves names)."""
+    """None when attributes are computed (``__getattr__``, ``setattr`` with any name, a metaclass)."""
     table: dict[str, Family | None] = context.shared.setdefault("families", {})  # type: ignore[assignment]
     if cls.id not in table:
         table[cls.id] = _family(context, cls)
@@ -87,7 +100,7 @@ def _family(context: Context, cls: Resolution) -> Family | None:
                 names |= known
             is_enum = is_enum or owner.id.startswith("enum:")
             continue
-        if {"__getattr__", "__getattribute__"} & world.instance_attributes(owner):
+        if _COMPUTED & world.instance_attributes(owner):
             return None
         names |= _slots_and_patches(context, owner)
         for patch in context.patched.get(f"{owner.module}.{owner.qualname}", ()):
@@ -96,6 +109,12 @@ def _family(context: Context, cls: Resolution) -> Family | None:
                 return None
             names |= world.instance_attributes(patch.replacement)
         record = world.class_record(owner)
+        if record is not None and any(
+            a.name == "model_config" and _EXTRA.search(a.value) for a in record.assigns
+        ):
+            return None
+        for decorator in record.decorators if record else ():
+            names |= _stored_by(context, owner, decorator)
         for key, value in record.keywords if record else ():
             if key == "metaclass":
                 meta = world.name(owner.module, "", value)
@@ -138,6 +157,17 @@ def _nested(context: Context, cls: Resolution) -> set[str]:
                 if qualname.startswith(prefix) and "." not in qualname[len(prefix) :]:
                     names.add(qualname[len(prefix) :])
     return names
+
+
+def _stored_by(context: Context, cls: Resolution, decorator: str) -> set[str]:
+    """Names that the module of a decorator stores on objects, perhaps on the class it gets."""
+    found = context.world.name(cls.module, "", decorator.partition("(")[0])
+    tree = context.world.tree(found.module) if found.found else None
+    return (
+        set(tree.modules[found.module].attr_stores)
+        if tree is not None and found.module in tree.modules
+        else set()
+    )
 
 
 def _slots_and_patches(context: Context, cls: Resolution) -> set[str]:

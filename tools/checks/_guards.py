@@ -54,7 +54,7 @@ def never_runs_at(context: Context, scope: Scope, line: int) -> bool:
     if version is None:
         return False
     return any(
-        first <= line <= last and excluded_by_version(guard, version)
+        first <= line <= last and excluded_by_version(guard, version, context.profile.upstream_package)
         for first, last, guard in _version_spans(scope)
     )
 
@@ -71,6 +71,15 @@ def _version_spans(scope: Scope) -> list[tuple[int, int, str]]:
 
 def tested(scope: Scope, owner: str, attribute: str) -> bool:
     """True when the function tests for the attribute: ``hasattr(owner, "attribute")``."""
+    for compared in scope.all(ast.Compare):
+        if (
+            isinstance(compared.left, ast.Constant)
+            and compared.left.value == attribute
+            and isinstance(compared.ops[0], ast.In | ast.NotIn)
+            and ast.unparse(compared.comparators[0])
+            in (f"{owner}.__dict__", f"vars({owner})", f"dir({owner})")
+        ):
+            return True
     for node in scope.all(ast.Call):
         if (
             isinstance(node.func, ast.Name)

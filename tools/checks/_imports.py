@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tools.checks.base import Context
-from tools.code.guards import excluded_by_version
+from tools.code.guards import excluded_by_version, tests, undecided_version
 from tools.code.records import Import, guarded_by, typing_only
 from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
@@ -32,7 +32,9 @@ class BrokenImport:
     swallowed_by: str | None
     """The exception whose handler catches it, as written."""
     fallback: bool
-    """The handler binds the same name in another way."""
+    """The handler imports the same name from where it is."""
+    undecided: bool = False
+    """It stands under a test of upstream's version whose outcome cannot be told."""
 
     @property
     def name(self) -> str:
@@ -65,13 +67,15 @@ def broken_imports(context: Context) -> tuple[BrokenImport, ...]:
 
 def _find(context: Context) -> Iterator[BrokenImport]:
     plugin, world = context.plugin, context.world
-    version = context.upstream.snapshot.identity.version
+    version, package = context.upstream.snapshot.identity.version, context.profile.upstream_package
     for module in sorted(plugin.modules):
         tries: list[_Try] | None = None
         for imported in plugin.modules[module].imports:
             source = plugin.absolute(module, imported)
             missing = _missing(context, module, imported, source)
-            if missing is None or excluded_by_version(imported.guard, version):
+            if missing is None or excluded_by_version(imported.guard, version, package):
+                continue
+            if _probed(context, imported):
                 continue
             if tries is None:
                 tries = list(_tries(context, module))
@@ -88,8 +92,33 @@ def _find(context: Context) -> Iterator[BrokenImport]:
                 typing_only=typing_only(imported.guard),
                 swallowed_by=caught,
                 fallback=caught is not None
-                and any(t.handler_imports(imported.bound) for t in around if not t.in_handler(imported.line)),
+                and any(
+                    t.handler_serves(context, module, imported.bound)
+                    for t in around
+                    if not t.in_handler(imported.line)
+                ),
+                undecided=undecided_version(imported.guard, version, package),
             )
+
+
+def _probed(context: Context, imported: Import) -> bool:
+    """True under ``if find_spec("…")`` or ``if hasattr(…, "name")`` that asks for what is missing."""
+    for wanted, test in tests(imported.guard):
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            wanted, test = not wanted, test.operand
+        if isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "None":
+            wanted, test = wanted is isinstance(test.ops[0], ast.IsNot), test.left
+        if not wanted or not isinstance(test, ast.Call) or not test.args:
+            continue
+        last = test.args[-1]
+        asked = last.value if isinstance(last, ast.Constant) and isinstance(last.value, str) else ""
+        called = dotted(test.func).rpartition(".")[2]
+        if called == "hasattr" and asked == imported.name:
+            return True
+        tree = context.world.tree(asked) if called == "find_spec" and asked else None
+        if tree is not None and not context.world.module(asked).found:
+            return True
+    return False
 
 
 def _missing(context: Context, module: str, imported: Import, source: str) -> Resolution | None:
@@ -143,18 +172,15 @@ class _Try:
                 return False
         return True
 
-    def handler_imports(self, bound: str) -> bool:
-        """True when a handler binds ``bound`` by import, assignment or definition."""
-        for handler in self.node.handlers:
-            for node in ast.walk(handler):
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    if any((a.asname or a.name.partition(".")[0]) == bound for a in node.names):
-                        return True
-                elif (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == bound) or (
-                    isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == bound
-                ):
-                    return True
-        return False
+    def handler_serves(self, context: Context, module: str, bound: str) -> bool:
+        """True when a handler imports ``bound`` from where it exists."""
+        spans = [(h.lineno, h.end_lineno or h.lineno) for h in self.node.handlers]
+        return any(
+            imported.bound == bound
+            and any(first <= imported.line <= last for first, last in spans)
+            and _missing(context, module, imported, context.plugin.absolute(module, imported)) is None
+            for imported in context.plugin.modules[module].imports
+        )
 
 
 def handler_of(context: Context, module: str, line: int) -> tuple[ast.Try, ast.ExceptHandler] | None:

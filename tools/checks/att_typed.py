@@ -61,6 +61,8 @@ def _excused(context: Context, row: Diagnostic, scope: Scope, cls: Resolution, a
             return True  # ATT002 reports it
     elif _typed_plainly(context, scope, row.line, attribute):
         return True  # ATT001 has judged it
+    if attribute in context.plugin.attr_stores and not _had(context, cls, attribute):
+        return True  # the plugin stores it from outside, perhaps on this very object
     for child in descendants(context, cls):
         inherited = family(context, child)
         if inherited is None or attribute in inherited.names or inherited.opaque:

@@ -22,7 +22,7 @@ from tools.checks.base import Context, Result
 from tools.code.infer import Scope
 from tools.code.syntax import dotted
 from tools.code.typecheck import Diagnostic
-from tools.code.world import Resolution
+from tools.code.world import Kind, Resolution
 from tools.findings import Certainty, Level, Severity
 
 ID = "CAL004"
@@ -49,6 +49,8 @@ def run(context: Context) -> Iterable[Result]:
             continue
         if is_patched(context, symbol) or _bound_plainly(context, scope, row.line):
             continue
+        if symbol.kind is Kind.CLASS and _made_by_metaclass(context, symbol):
+            continue
         yield _report(context, row, scope, symbol, names)
 
 
@@ -62,6 +64,22 @@ def _bound_plainly(context: Context, scope: Scope, line: int) -> bool:
         and dotted(node.func) != "super"
     ]
     return any(callee_of(context, scope, call) is not None for call in calls[-1:])
+
+
+def _made_by_metaclass(context: Context, cls: Resolution) -> bool:
+    """True when a metaclass of its own ``__call__`` decides what constructing the class takes."""
+    world = context.world
+    for owner in world.mro(cls).classes:
+        record = world.class_record(owner) if owner.kind is Kind.CLASS else None
+        for key, value in record.keywords if record is not None else ():
+            meta = world.name(owner.module, "", value) if key == "metaclass" else None
+            if (
+                meta is not None
+                and meta.kind is Kind.CLASS
+                and world.class_member(meta, "__call__") is not None
+            ):
+                return True
+    return False
 
 
 def _chosen_locally(scope: Scope, line: int) -> bool:

@@ -27,7 +27,7 @@ SEVERITY = Severity.ERROR
 
 def run(context: Context) -> Iterable[Result]:
     for broken in broken_imports(context):
-        if broken.swallowed_by is not None and not broken.typing_only:
+        if broken.swallowed_by is not None and not broken.typing_only and not broken.fallback:
             yield _report(context, broken)
 
 

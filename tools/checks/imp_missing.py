@@ -29,7 +29,18 @@ SEVERITY = Severity.ERROR
 
 def run(context: Context) -> Iterable[Result]:
     for broken in broken_imports(context):
-        if not broken.internal and broken.swallowed_by is None:
+        if broken.internal or broken.swallowed_by is not None:
+            continue
+        if broken.undecided:
+            yield context.unresolved(
+                ID,
+                module=broken.module,
+                line=broken.imported.line,
+                symbol=broken.symbol,
+                reason="it does not exist, and stands under a test of the version that cannot be decided",
+                subject=f"{broken.source}:{broken.name}" if broken.name else broken.source,
+            )
+        else:
             yield report(context, ID, broken)
 
 

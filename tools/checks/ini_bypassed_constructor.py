@@ -113,7 +113,8 @@ def _judged(context: Context, platform: Facts) -> Iterator[Verdict]:
             and (m := find(world, c, "__init__")) is not None
             and m.key not in done.methods
         ]
-        if done.anything or not skipped or lent(context, cls):
+        served = world.class_member(cls, "__getattr__") is not None
+        if done.anything or served or not skipped or lent(context, cls):
             yield Verdict(cls, start, done, (), ())
             continue
         yield _missing(context, cls, start, done, skipped, platform)

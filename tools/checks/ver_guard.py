@@ -7,7 +7,7 @@ round. A guard for a release older than both is code nobody runs.
 Example: ``if vllm_version_is("1.0"): f(x, new=1)`` with ``else: f(x)``, while ``new`` exists in 2.0 only:
 TypeError on both releases.
 
-Cannot see: tests other than ``…version_is("x")`` and comparisons with ``Version("x")``.
+Cannot see: tests other than ``…version_is("x")`` and comparisons of upstream's version with ``Version("x")`` or text.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from tools.checks.base import Context, Result
 from tools.code.constructor import constructor
+from tools.code.guards import holds
 from tools.code.infer import Form, Scope
 from tools.code.signature import Arguments, bind, keeps_signature, without_receiver
 from tools.code.syntax import dotted
@@ -31,14 +32,16 @@ SEVERITY = Severity.ERROR
 
 def run(context: Context) -> Iterable[Result]:
     """Findings for ``if`` statements that ask for the release of upstream."""
-    versions = _version(context), _version(context.before) if context.before is not None else None
-    if context.before is None or versions[0] is None or versions[1] is None:
+    if context.before is None:
+        return
+    package, target, base = context.profile.upstream_package, _version(context), _version(context.before)
+    if target is None or base is None:
         return
     for module in context.examined:
         for scope in context.inference.scopes(module):
             for node in scope.nodes:
                 if isinstance(node, ast.If):
-                    now, then = holds(node.test, versions[0]), holds(node.test, versions[1])
+                    now, then = holds(node.test, target, package), holds(node.test, base, package)
                     if now is not None and then is not None:
                         yield from _judge(context, scope, node, now, then)
 
@@ -48,45 +51,6 @@ def _version(context: Context) -> Version | None:
         return Version(context.upstream.snapshot.identity.version or "")
     except InvalidVersion:
         return None
-
-
-def holds(test: ast.expr, version: Version) -> bool | None:
-    """What a version test gives on ``version``; None for other tests."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = holds(test.operand, version)
-        return None if inner is None else not inner
-    if isinstance(test, ast.Call) and dotted(test.func).endswith("version_is") and test.args:
-        other = _constant(test.args[0])
-        return None if other is None else other.release == version.release
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and "version" in ast.unparse(test.left).lower():
-        right = test.comparators[0]
-        if not isinstance(right, ast.Call) or dotted(right.func).rpartition(".")[2] not in (
-            "Version",
-            "parse",
-        ):
-            return None
-        other = _constant(right.args[0]) if right.args else None
-        if other is None:
-            return None
-        results = {
-            ast.Lt: version < other,
-            ast.LtE: version <= other,
-            ast.Gt: version > other,
-            ast.GtE: version >= other,
-            ast.Eq: version == other,
-            ast.NotEq: version != other,
-        }
-        return results.get(type(test.ops[0]))
-    return None
-
-
-def _constant(node: ast.expr) -> Version | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
-            return Version(node.value)
-        except InvalidVersion:
-            return None
-    return None
 
 
 def _judge(context: Context, scope: Scope, node: ast.If, now: bool, then: bool) -> Iterator[Result]:

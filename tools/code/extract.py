@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from tools.code.gathering import Frame, Gatherer
 from tools.code.records import Assign, Calls, Import, Module
-from tools.code.syntax import arity, describe, dotted, join_guards, parse, strings
+from tools.code.syntax import arity, describe, dotted, join_guards, parse, strings, suppressed
 
-EXTRACTOR_VERSION = 3
+EXTRACTOR_VERSION = 4
 """Part of the cache key: raise it whenever the records of the same file would come out differently."""
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -87,11 +87,14 @@ class _Extractor(Gatherer):
             assert isinstance(stmt, ast.Try) or kind.__name__ == "TryStar"
             self._try(stmt, scope, guard, owner, module_level)  # type: ignore[arg-type]
         elif kind is ast.With or kind is ast.AsyncWith:
+            caught = []
             for item in stmt.items:  # type: ignore[attr-defined]
+                caught += suppressed(item.context_expr)
                 self.expression(item.context_expr, scope, owner)
                 if item.optional_vars is not None:
                     self._target(item.optional_vars, None, scope, guard, owner, module_level)
-            self.block(stmt.body, scope, guard, owner, module_level=module_level)  # type: ignore[attr-defined]
+            inner = join_guards(guard, "try:" + ",".join(caught)) if caught else guard
+            self.block(stmt.body, scope, inner, owner, module_level=module_level)  # type: ignore[attr-defined]
         elif kind is ast.For or kind is ast.AsyncFor:
             self.expression(stmt.iter, scope, owner)  # type: ignore[attr-defined]
             self._target(stmt.target, None, scope, guard, owner, module_level)  # type: ignore[attr-defined]
@@ -218,6 +221,8 @@ class _Extractor(Gatherer):
                 and dotted(target.value.func) in ("globals", "locals", "vars")
             ):
                 self.dynamic = True
+            if owner is not None and isinstance(target, ast.Subscript) and owner.is_dict(target.value):
+                owner.write_named(target.slice, target.lineno, bool(guard))
             self.expression(target, scope, owner)
 
     def _hint(self, stmt: ast.Assign | ast.AnnAssign | None, owner: Frame) -> str:

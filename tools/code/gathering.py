@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from tools.code.records import (
+    ANY_ATTRIBUTE,
     Assign,
     Call,
     Class,
@@ -56,6 +57,32 @@ class Frame:
             return False
         self.writes.append(SelfWrite(node.attr, line, conditional, hint))
         return True
+
+    def write_named(self, name: ast.expr, line: int, conditional: bool) -> None:
+        """Record a store on self under a name that an expression gives."""
+        known = isinstance(name, ast.Constant) and isinstance(name.value, str)
+        self.writes.append(SelfWrite(name.value if known else ANY_ATTRIBUTE, line, conditional, ""))  # type: ignore[attr-defined]
+
+    def is_dict(self, node: ast.expr) -> bool:
+        """True for ``self.__dict__`` and ``vars(self)``."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            return self._is_self(node.value)
+        if isinstance(node, ast.Call) and dotted(node.func) == "vars" and len(node.args) == 1:
+            return self._is_self(node.args[0])
+        return False
+
+    def call(self, node: ast.Call, callee: str, scope: str) -> None:
+        """Record what a call stores on self: ``setattr(self, …)``, ``self.__dict__.update(…)``."""
+        last = callee.rpartition(".")[2]
+        if last in ("setattr", "__setattr__"):
+            # A class's own __setattr__ passes on what others store.
+            if len(node.args) == 3 and self._is_self(node.args[0]) and not scope.endswith(".__setattr__"):
+                self.write_named(node.args[1], node.lineno, False)
+        elif last == "update" and isinstance(node.func, ast.Attribute) and self.is_dict(node.func.value):
+            self.writes.append(SelfWrite(ANY_ATTRIBUTE, node.lineno, False, ""))
+
+    def _is_self(self, node: ast.expr) -> bool:
+        return bool(self.self_name) and isinstance(node, ast.Name) and node.id == self.self_name
 
 
 class Gatherer(ABC):
@@ -237,7 +264,7 @@ class Gatherer(ABC):
             if kind is ast.Name or kind is ast.Constant:
                 continue
             if kind is ast.Call:
-                self._call(node, scope)  # type: ignore[arg-type]
+                self._call(node, scope, owner)  # type: ignore[arg-type]
             elif kind is ast.Attribute:
                 if owner is not None and owner.self_name:
                     owner.read(node)  # type: ignore[arg-type]
@@ -255,7 +282,7 @@ class Gatherer(ABC):
                 elif isinstance(value, ast.AST):
                     stack.append(value)
 
-    def _call(self, node: ast.Call, scope: str) -> None:
+    def _call(self, node: ast.Call, scope: str, owner: Frame | None) -> None:
         callee = dotted(node.func)
         if callee == "?" and type(node.func) is ast.Subscript:
             # ``kernel[grid](…)``: how Triton launches; the mark keeps it from being taken for a name.
@@ -274,6 +301,8 @@ class Gatherer(ABC):
         self.calls.append(
             Call(scope, callee, len(node.args) - star, star, tuple(keywords), kwstar, node.lineno)
         )
+        if owner is not None and owner.self_name:
+            owner.call(node, callee, scope)
         last = callee.rpartition(".")[2]
         if last in _REGISTRARS:
             for arg in node.args[:2]:

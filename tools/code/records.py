@@ -89,6 +89,10 @@ class Assign(Record, frozen=True, array_like=True, gc=False):
     guard: str
 
 
+ANY_ATTRIBUTE = "*"
+"""Name of a store on self whose name is computed: ``setattr(self, key, value)``."""
+
+
 class SelfWrite(Record, frozen=True, array_like=True, gc=False):
     """``self.attr = …`` in a method. ``hint``: ``ann:<text>``, ``param:<name>``, ``call:<dotted>`` or ''."""
 

@@ -89,3 +89,10 @@ def stub(body: list[ast.stmt]) -> tuple[bool, bool]:
         if name == "NotImplementedError":
             return True, True
     return False, False
+
+
+def suppressed(manager: ast.expr) -> list[str]:
+    """The exceptions of ``contextlib.suppress(…)``."""
+    if isinstance(manager, ast.Call) and dotted(manager.func) in ("suppress", "contextlib.suppress"):
+        return [dotted(argument) for argument in manager.args]
+    return []

@@ -231,3 +231,83 @@ def test_import_lost_in_a_copy() -> None:
     (found,) = attributes(plugin, upstream, upstream)
     assert (found.check, found.line) == ("NAM001", 3)
     assert "from vllm import envs" in found.suggestion
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "for key, value in kw.items(): setattr(self, key, value)",
+        "vars(self).update(kw)",
+        "self.__dict__.update(kw)",
+        "self.__dict__ = kw",
+        "self.__dict__['late'] = 1",
+        "vars(self)['late'] = 1",
+        "object.__setattr__(self, 'late', 1)",
+        "fill(self)",
+    ],
+)
+@pytest.mark.parametrize("inherited", [True, False])
+def test_attributes_stored_under_computed_names(store: str, inherited: bool) -> None:
+    constructor = f"    def __init__(self, **kw):\n        {store}\n"
+    reader = "    def go(self):\n        return self.late\n"
+    filler = "def fill(o):\n    o.late = 1\n"
+    upstream = {"u.py": f"{filler}class Base:\n{constructor if inherited else '    pass'}\n"}
+    own = reader if inherited else constructor + reader
+    plugin = {"a.py": f"from vllm.u import Base\n{filler}class Own(Base):\n{own}"}
+    assert not attributes(plugin, upstream, upstream)
+
+
+def test_a_setattr_of_the_class_itself_computes_nothing() -> None:
+    upstream = {
+        "u.py": """
+            class Base:
+                def __setattr__(self, name, value):
+                    object.__setattr__(self, name, value)
+        """
+    }
+    plugin = {
+        "a.py": "from vllm.u import Base\nclass Own(Base):\n    def go(self):\n        return self.late\n"
+    }
+    (found,) = attributes(plugin, upstream, upstream)
+    assert found.check == "ATT002"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "class Mine(Request):\n    def f(self): return self.model_extra, self.model_config, self.copy()\n",
+        "class Any(Open):\n    def f(self): return self.whatever\n",
+        "@Op.register('mine')\nclass Own(Op):\n    def f(self): return self.name\n",
+        "class Own(Tagged):\n    def f(self): return self.tag\n",
+        "class Own(Op):\n    def f(self):\n        if 'late' in self.__dict__: return self.late\n",
+    ],
+)
+def test_attributes_that_libraries_and_decorators_give(body: str) -> None:
+    upstream = {
+        "u.py": """
+            from pydantic import BaseModel, ConfigDict
+
+            class Request(BaseModel):
+                n: int = 0
+
+            class Open(BaseModel):
+                model_config = ConfigDict(extra="allow")
+
+            def tagged(cls):
+                cls.tag = 1
+                return cls
+
+            @tagged
+            class Tagged: ...
+
+            class Op:
+                @classmethod
+                def register(cls, name):
+                    def decorate(made):
+                        made.name = name
+                        return made
+                    return decorate
+        """
+    }
+    plugin = {"a.py": f"from vllm.u import Op, Open, Request, Tagged\n{body}"}
+    assert not attributes(plugin, upstream, upstream)

@@ -199,3 +199,17 @@ def test_the_type_checker_follows_what_a_plain_reading_cannot() -> None:
     (found,) = calls(plugin, base, target)
     assert (found.check, found.line, found.introduced) == ("CAL004", 5, True)
     assert found.level == "signature-checked"
+
+
+def test_a_metaclass_that_answers_construction() -> None:
+    upstream = {
+        "u.py": """
+            class Meta(type):
+                def __call__(cls, *args):
+                    return object()
+
+            class Made(metaclass=Meta):
+                def __init__(self): ...
+        """
+    }
+    assert not calls({"a.py": "from vllm.u import Made\nMade(1, 2)\n"}, upstream, upstream)

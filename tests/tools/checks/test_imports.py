@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.tools.trees import Files, findings, review
 from tools.findings import Finding, Severity
 
@@ -233,3 +235,41 @@ def test_a_name_that_every_module_has_went_nowhere() -> None:
         {"utils.py": "", **many},
     )
     assert "define `logger` where it is used" in found.suggestion
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        "if version.parse(vllm.__version__) >= version.parse('9.0'):\n    from vllm.new import x\n",
+        "if not Version(vllm.__version__) < Version('9.0'):\n    from vllm.new import x\n",
+        "if vllm.__version__ >= '9':\n    from vllm.new import x\n",
+        "if vllm_version_is('1.0'):\n    from vllm.new import x\n",
+        "if importlib.util.find_spec('vllm.new') is not None:\n    from vllm.new import x\n",
+        "if find_spec('vllm.new'):\n    from vllm.new import x\n",
+        "if hasattr(vllm.u, 'x'):\n    from vllm.u import x\n",
+        "if not hasattr(vllm.u, 'x'):\n    x = None\nelse:\n    from vllm.u import x\n",
+        "try:\n    from vllm.new import y\nexcept ImportError:\n    from vllm.u import y\n",
+    ],
+)
+def test_imports_for_another_release_are_silent(guarded: str) -> None:
+    upstream = {"u.py": "y = 1\n"}
+    assert not imports({"a.py": guarded}, upstream, upstream)
+
+
+def test_another_package_s_version_excuses_nothing() -> None:
+    body = "if Version(torch.__version__) >= Version('9.0'):\n    from vllm.new import x\n"
+    (found,) = imports({"a.py": body}, {}, {})
+    assert found.check == "IMP001"
+
+
+def test_a_version_test_that_cannot_be_decided_is_no_finding() -> None:
+    body = "if VLLM_VERSION >= minimum():\n    from vllm.new import x\n"
+    result = review({"a.py": body}, {}, {}, "IMP001")
+    assert not result.findings
+    assert "cannot be decided" in result.unresolved[0].reason
+
+
+def test_suppress_is_an_except() -> None:
+    body = "with contextlib.suppress(ImportError):\n    from vllm.new import x\n"
+    (found,) = imports({"a.py": body}, {}, {})
+    assert (found.check, found.severity) == ("IMP003", "note")

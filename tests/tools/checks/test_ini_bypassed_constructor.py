@@ -191,3 +191,9 @@ def test_nothing_when_super_itself_raises() -> None:
         "class MyGate", "class Other:\n        pass\n\n    class MyGate"
     )
     assert not findings(plugin, upstream(), NEW, "INI001")
+
+
+def test_nothing_when_the_class_serves_any_attribute() -> None:
+    serving = "\n        def __getattr__(self, name):\n            return None\n"
+    plugin = {"gate.py": PLUGIN["gate.py"].rstrip() + "\n" + serving}
+    assert not findings(plugin, upstream(), NEW, "INI001")
