@@ -13,7 +13,7 @@ from tools.code.gathering import Frame, Gatherer
 from tools.code.records import Assign, Calls, Import, Module
 from tools.code.syntax import arity, describe, dotted, join_guards, parse, strings, suppressed
 
-EXTRACTOR_VERSION = 4
+EXTRACTOR_VERSION = 5
 """Part of the cache key: raise it whenever the records of the same file would come out differently."""
 
 MAX_BYTES = 4 * 1024 * 1024

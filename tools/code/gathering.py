@@ -243,6 +243,9 @@ class Gatherer(ABC):
                 self.getattr_refs.add(child.id)
             elif isinstance(child, ast.Call) and dotted(child.func).rpartition(".")[2] in _MODULE_GETATTR_ANY:
                 self.getattr_any = True
+            elif isinstance(child, ast.Return) and child.value is not None:
+                # Answers something; which names, only its tables and constants can tell.
+                self.getattr_any = True
 
     def _served_names(self) -> tuple[str, ...] | None:
         """Names of ``__getattr__``: its own constants, and the keys of module tables it looks into."""

@@ -311,3 +311,17 @@ def test_attributes_that_libraries_and_decorators_give(body: str) -> None:
     }
     plugin = {"a.py": f"from vllm.u import Op, Open, Request, Tagged\n{body}"}
     assert not attributes(plugin, upstream, upstream)
+
+
+def test_a_module_that_answers_any_name() -> None:
+    upstream = {
+        "table.py": "T = make()\n",
+        "any.py": "from .table import T\ndef __getattr__(n):\n    return T[n]\n",
+    }
+    plugin = {
+        "own.py": "def __getattr__(n):\n    return n\n",
+        "no.py": "def __getattr__(n):\n    raise AttributeError(n)\n",
+        "a.py": "from vllm import any\nfrom vllm_metax import no, own\nany.thing\nown.thing\nno.thing\n",
+    }
+    (found,) = attributes(plugin, upstream, upstream)
+    assert (found.check, found.line) == ("ATT001", 5)
