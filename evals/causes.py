@@ -70,6 +70,24 @@ PYRIGHT = {
     "reportGeneralTypeIssues": "IMP",
 }
 
+MYPY = {
+    "import-not-found": "IMP",
+    "attr-defined": "ATT",
+    "union-attr": "ATT",
+    "name-defined": "NAM",
+    "call-arg": "CAL",
+    "call-overload": "CAL",
+    "arg-type": "CAL",
+    "misc": "CAL",
+    "operator": "CAL",
+    "override": "OVR",
+    "abstract": "ABS",
+    "return-value": "RET",
+    "index": "RET",
+    "assignment": "PAT",
+    "method-assign": "PAT",
+}
+
 
 def speaks_of(family: str, cause: str) -> bool:
     """Whether a finding of ``family`` can be about ``cause``."""

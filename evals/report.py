@@ -9,7 +9,8 @@ from typing import Any
 
 from evals.matching import Standing, finds
 from evals.metrics import Score
-from evals.plots import write_plots
+from evals.plots import NAMES as PLOTS
+from evals.plots import CannotPlot, write_plots
 from evals.replay import Outcome
 from evals.results import NAME, CaseResult, Results
 
@@ -23,14 +24,20 @@ _GROUPS = {
 }
 
 
-def write_results(results: Results, outcomes: Sequence[Outcome], out: Path) -> None:
-    """Everything into ``out``."""
+def write_results(results: Results, outcomes: Sequence[Outcome], out: Path) -> Results:
+    """Everything into ``out``; returns ``results``, with a word on plots where they could not be drawn."""
     out.mkdir(parents=True, exist_ok=True)
+    try:
+        write_plots(outcomes, out)
+    except CannotPlot as why:
+        for name in PLOTS:
+            (out / name).unlink(missing_ok=True)  # of an earlier run: no longer true
+        results = results.model_copy(update={"not_run": {**results.not_run, "plots": str(why)}})
     (out / NAME).write_text(results.model_dump_json(indent=1) + "\n", encoding="utf-8")
     (out / "results.md").write_text(markdown(results), encoding="utf-8")
     for case in results.cases:
         _write_case(case, [o for o in outcomes if o.review.case.id == case.id], out / "cases" / case.id)
-    write_plots(outcomes, out)
+    return results
 
 
 def _write_case(case: CaseResult, outcomes: Sequence[Outcome], folder: Path) -> None:
