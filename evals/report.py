@@ -14,6 +14,8 @@ from evals.plots import CannotPlot, write_plots
 from evals.replay import Outcome
 from evals.results import NAME, CaseResult, Results
 
+MISSED = Path(__file__).parent / "missed.json"
+"""Case -> defect -> why the checks do not find it, as a person judged."""
 _GROUPS = {
     "followup yes": "follow-ups, static yes",
     "followup partly": "follow-ups, static partly",
@@ -177,10 +179,21 @@ def _case_row(case: CaseResult) -> list[str]:
 
 
 def _missed(cases: Iterable[CaseResult]) -> list[str]:
+    why = json.loads(MISSED.read_text(encoding="utf-8"))
     rows = [
-        [case.id, d.id, d.stage, d.static, d.cause, "yes" if d.at_place else ""]
+        [
+            case.id,
+            d.id,
+            d.stage,
+            d.static,
+            d.cause,
+            "yes" if d.at_place else "",
+            why.get(case.id, {}).get(d.id, ""),
+        ]
         for case in cases
         for d in case.defects
         if not d.found
     ]
-    return _table(["case", "defect", "stage", "static", "cause", "reported for another cause"], rows)
+    return _table(
+        ["case", "defect", "stage", "static", "cause", "reported for another cause", "why missed"], rows
+    )
