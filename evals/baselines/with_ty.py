@@ -32,7 +32,7 @@ def ty_difference(trees: Trees, cache: Path) -> list[Row]:
 
 def _of_ty(trees: Trees, row: Diagnostic) -> Row:
     family = family_of_rule(row.rule, row.message, TY)
-    if row.rule == "unresolved-import" or "has no member" in row.message:
+    if "has no member" in row.message:  # an attribute of a module
         family = "IMP"
     return Row(
         path=trees.plugin.paths[row.module],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+from ty import find_ty_bin
 
 from evals.causes import TY, family_of_rule
 from evals.matching import Standing, at_place, best, finds, same_symbol, standing, verdicts_for
@@ -90,6 +92,11 @@ def test_verdict_files(tmp_path: Path) -> None:
 
 
 def test_families_of_type_checkers() -> None:
+    known = subprocess.run(
+        [find_ty_bin(), "explain", "rule"], capture_output=True, text=True, check=True
+    ).stdout
+    # A rule that the pinned version does not know would silently weaken the baseline.
+    assert set(TY) <= {line[2:] for line in known.splitlines() if line.startswith("# ")}
     assert family_of_rule("missing-argument", "No argument for x", TY) == "CAL"
     assert family_of_rule("deprecated", "x is deprecated", TY) == ""
     assert family_of_rule("reportAttributeAccessIssue", '"x" is unknown import symbol', {}) == "IMP"
