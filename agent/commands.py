@@ -128,6 +128,69 @@ def review(
 
 
 @app.command()
+def preflight(
+    python: Annotated[
+        str | None, typer.Option(metavar="INTERPRETER", help="The interpreter that is to run vLLM.")
+    ] = None,
+    vllm_source: Annotated[
+        str | None,
+        typer.Option(
+            help="vLLM to compare with: PATH, PATH@REV or vllm==X. Default: the target of the settings."
+        ),
+    ] = None,
+    plugin_source: Annotated[
+        str | None,
+        typer.Option(help="The plugin, in the same forms. Default: the checkout of the current folder."),
+    ] = None,
+    cwd: Annotated[
+        Path | None, typer.Option(help="Folder that vLLM is started in. Default: the current one.")
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the record there; - prints it instead of tables."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEVERITY",
+            help="Exit with 1 if a discrepancy is at least error, warning or note; or never. Default: error.",
+        ),
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Plugin family.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for downloads.")] = None,
+    offline: Annotated[bool | None, typer.Option("--offline", help="Use no network.")] = None,
+    quiet: Quiet = None,
+) -> None:
+    """Show what an interpreter would import, and whether that is what is reviewed and edited.
+
+    A read-only probe runs in the interpreter, with this environment and in the folder given, as vLLM would; it
+    imports neither vLLM nor the plugin. Exit status: 0 collected, 1 discrepancies at or above --fail-on, 2 wrong
+    use, 3 the interpreter or a source could not be read.
+    """
+    given = {
+        "plugin": plugin_source,
+        "target": vllm_source,
+        "python": python,
+        "fail_on": fail_on,
+        "profile": profile,
+        "cache": cache,
+        "offline": offline,
+        "quiet": quiet,
+    }
+
+    def work(screen: Screen) -> Exit:
+        from agent.preflight import run_preflight
+        from agent.settings import load_settings
+
+        here = _current_folder()
+        settings = load_settings(given, here)
+        screen.quiet = settings.quiet
+        return run_preflight(settings, here, cwd, json, screen)
+
+    finish(work, quiet=bool(quiet))
+
+
+@app.command()
 def resume(session: str, quiet: Quiet = None, json_envelope: Envelope = False) -> None:
     """Go on with a session that was interrupted or killed."""
 
