@@ -83,7 +83,7 @@ SECRET = 6
 """A password shorter than this is taken out of URLs only: as bare text it may be part of any word."""
 
 _LOGIN = re.compile(r"(?<=//)[^/?#\s'\"]*@")
-_QUERY = re.compile(r"(\w[\w+.-]*://[^\s'\"?#]*)[?#][^\s'\")]*")
+_QUERY = re.compile(r"(\w[\w+.-]{0,30}://[^\s'\"?#]*)[?#][^\s'\")]*")
 _URL_LOGIN = re.compile(r"://([^/?#\s'\"@:]*)(?::([^/?#\s'\"]*))?@")
 _FINDER = re.compile(r"\b(__editable___\w+|_editable_impl_\w+|__editables?_\w+)")
 _KNOWN_HOOKS = ("_distutils_hack", "_virtualenv", "six", "setuptools", "pkg_resources", "_pytest")
@@ -116,13 +116,16 @@ class Scrubber:
     def text(self, text: str) -> str:
         if text in self.pieces:
             return "(part of a URL)"
-        text = without_credentials(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+        whole = len(text) <= 8 * LONGEST
+        text = without_credentials(text[: 8 * LONGEST].encode("utf-8", "backslashreplace").decode("utf-8"))
+        if not whole and "/" not in text.rpartition("://")[2]:
+            text = text.rpartition("://")[0]  # cut inside what may be a login
         for piece in self.pieces:
             if "@" in piece:
                 text = text.replace(piece, "(part of a URL)")
         for secret in self.secrets:
             text = text.replace(secret, "***")
-        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+        return text if whole and len(text) <= LONGEST else text[:LONGEST] + "…"
 
     def all(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -505,7 +508,7 @@ class Installed:
                 if not top.endswith((".dist-info", ".egg-info", ".data")) and last.endswith(
                     (".py", ".pyi", ".so")
                 ):
-                    packages.setdefault(top, str(self.dist.locate_file(top)))
+                    packages.setdefault(top, str(self.dist.locate_file(top)).rstrip("/"))
             elif last.endswith(".pth"):
                 lines = map(pth_line(os.path.dirname(place)), read(place).splitlines())
                 folders += [line["place"] for line in lines if line and line["kind"] == "path"]
