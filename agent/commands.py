@@ -6,6 +6,7 @@ import os
 import select
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,14 @@ sessions_app = typer.Typer(help="Earlier runs.", no_args_is_help=True)
 checks_app = typer.Typer(help="What is checked.", invoke_without_command=True)
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(checks_app, name="checks")
+
+
+class Record(StrEnum):
+    """What has a schema."""
+
+    REPORT = "report"
+    PREFLIGHT = "preflight"
+
 
 Quiet = Annotated[bool | None, typer.Option("--quiet", "-q", help="Print errors only.")]
 Envelope = Annotated[
@@ -86,7 +95,11 @@ def review(
         str | None, typer.Option(help="Plugin family. Default: the one whose package is found.")
     ] = None,
     python: Annotated[
-        str | None, typer.Option(metavar="INTERPRETER", help="Where 'installed:' looks for packages.")
+        str | None,
+        typer.Option(
+            metavar="INTERPRETER",
+            help="Where 'installed:' looks for packages; what it would import is reported too.",
+        ),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
     offline: Annotated[
@@ -265,15 +278,19 @@ def checks_show(check: str) -> None:
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON schema of report.json."""
+def schema(
+    which: Annotated[Record, typer.Argument(help="report.json, or the record of preflight.")] = Record.REPORT,
+) -> None:
+    """Print the JSON schema of report.json, or of the preflight record."""
 
     def work(screen: Screen) -> Exit:
         import json
 
         from tools.findings import report_schema
+        from tools.preflight.record import preflight_schema
 
-        typer.echo(json.dumps(report_schema(), indent=2))
+        made = report_schema() if which is Record.REPORT else preflight_schema()
+        typer.echo(json.dumps(made, indent=2))
         return Exit.OK
 
     finish(work)

@@ -118,7 +118,7 @@ class Scrubber:
             return "(part of a URL)"
         whole = len(text) <= 8 * LONGEST
         text = without_credentials(text[: 8 * LONGEST].encode("utf-8", "backslashreplace").decode("utf-8"))
-        if not whole and "/" not in text.rpartition("://")[2]:
+        if not whole and "://" in text and "/" not in text.rpartition("://")[2]:
             text = text.rpartition("://")[0]  # cut inside what may be a login
         for piece in self.pieces:
             if "@" in piece:
