@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-
-from packaging.utils import canonicalize_name
 
 from tools.environment.answer import Candidate
 from tools.findings import Discrepancy, Severity
+from tools.preflight.installed import (
+    claim_elsewhere,
+    never_loaded,
+    several_distributions,
+    unusual_place,
+)
 from tools.preflight.places import origin_line
 from tools.preflight.record import Correspondence, Package, Preflight
+from tools.preflight.rows import error, note, row_of, warning
 from tools.preflight.surroundings import component_rules, interpreter_rules
+
+_NAMED = 3
+"""Files that a sentence names; more are counted."""
 
 Rule = Callable[[Preflight, Package], Iterable[Discrepancy]]
 
@@ -26,24 +33,6 @@ def discrepancies(record: Preflight) -> list[Discrepancy]:
     return sorted(found, key=lambda row: row.severity.rank)
 
 
-def _error(kind: str, package: Package, what: str, means: str, remedy: str) -> Discrepancy:
-    return _row(kind, package, Severity.ERROR, what, means, remedy)
-
-
-def _warning(kind: str, package: Package, what: str, means: str, remedy: str) -> Discrepancy:
-    return _row(kind, package, Severity.WARNING, what, means, remedy)
-
-
-def _note(kind: str, package: Package, what: str, means: str, remedy: str) -> Discrepancy:
-    return _row(kind, package, Severity.NOTE, what, means, remedy)
-
-
-def _row(kind: str, package: Package, severity: Severity, what: str, means: str, remedy: str) -> Discrepancy:
-    return Discrepancy(
-        kind=kind, about=package.name, severity=severity, what=what, means=means, remedy=remedy
-    )
-
-
 def not_importable(record: Preflight, package: Package) -> Iterator[Discrepancy]:
     """Nothing, or nothing usable, answers to the name."""
     name = package.name
@@ -51,18 +40,18 @@ def not_importable(record: Preflight, package: Package) -> Iterator[Discrepancy]
     if first is None:
         if package.distributions:
             dist = package.distributions[0]
-            yield _error(
+            yield error(
                 "metadata-without-package",
-                package,
+                package.name,
                 f"{dist.name} {dist.version} is installed, but nothing answers to `import {name}`.",
                 "Its metadata describe a package that is not there any more.",
                 f"Install it again in {record.interpreter.prefix}.",
             )
             return
         plugin = package.role == "plugin"
-        yield _error(
+        yield error(
             "not-installed",
-            package,
+            package.name,
             f"`import {name}` finds nothing.",
             "vLLM does not load the plugin: its entry points come from installed metadata."
             if plugin
@@ -72,9 +61,9 @@ def not_importable(record: Preflight, package: Package) -> Iterator[Discrepancy]
             else "Install the target version there, or name the interpreter that has it with --python.",
         )
     elif first.kind == "namespace":
-        yield _error(
+        yield error(
             "namespace-package",
-            package,
+            package.name,
             f"`import {name}` takes the folder {first.place}, which has no `__init__.py`, "
             f"{origin_line(record, first)}.",
             "It is imported as an empty namespace package: every name in it is missing.",
@@ -87,9 +76,9 @@ def not_importable(record: Preflight, package: Package) -> Iterator[Discrepancy]
             "can say what is imported.",
             "unknown": "That hook decides before the path is looked at, and it cannot be looked into.",
         }
-        yield _error(
+        yield error(
             "origin-unknown",
-            package,
+            package.name,
             f"What `import {name}` takes is decided {origin_line(record, first)}.",
             means[first.kind],
             f"Install {name} again in a plain way, or confirm the origin by hand.",
@@ -102,9 +91,9 @@ def depends_on_start(record: Preflight, package: Package) -> Iterator[Discrepanc
     if [row.real for row in module] == [row.real for row in script]:
         return
     without = script[0].place if script else "nothing"
-    yield _warning(
+    yield warning(
         "depends-on-start",
-        package,
+        package.name,
         f"`python -m` in {record.interpreter.cwd} imports {name_of(module)}; a script such as `vllm` "
         f"imports {without}.",
         "What is validated depends on how it is started, and from where.",
@@ -128,9 +117,9 @@ def metadata_elsewhere(record: Preflight, package: Package) -> Iterator[Discrepa
     if package.distributions:
         dist = package.distributions[0]
         where = dist.packages.get(package.name)
-        yield _warning(
+        yield warning(
             "shadowed",
-            package,
+            package.name,
             f"`import {package.name}` takes {first.place} {how}; the metadata of {dist.name} {dist.version} "
             + (f"lead to {where}." if where else "lead to no such package."),
             "Version, provenance and entry points that tools report belong to another copy than the one that runs.",
@@ -138,37 +127,15 @@ def metadata_elsewhere(record: Preflight, package: Package) -> Iterator[Discrepa
         )
         return
     plugin = package.role == "plugin"
-    yield _row(
+    yield row_of(
         "no-metadata",
-        package,
+        package.name,
         Severity.ERROR if plugin else Severity.WARNING,
         f"`import {package.name}` takes {first.place} {how}, and no installed distribution owns it.",
         "Without metadata there are no entry points: vLLM never loads the plugin."
         if plugin
         else "Version and provenance are unknown, and entry points of vLLM itself are missing.",
         "Install it (`pip install -e` for a checkout), or put its metadata beside it.",
-    )
-
-
-def several_distributions(record: Preflight, package: Package) -> Iterator[Discrepancy]:
-    """Two installations of one thing."""
-    if len(package.distributions) < 2:
-        return
-    shown = ", ".join(f"{dist.name} {dist.version} ({dist.metadata})" for dist in package.distributions)
-    same = len({canonicalize_name(dist.name) for dist in package.distributions}) == 1
-    first = package.effective
-    owner = package.owner(first) if first else None
-    yield _warning(
-        "several-distributions",
-        package,
-        f"{len(package.distributions)} distributions provide {package.name}: {shown}.",
-        (
-            f"Version lookups answer {package.distributions[0].version}, the first on the path"
-            if same
-            else "Each may have overwritten files of the other"
-        )
-        + (f"; the import takes that of {owner.name} {owner.version}." if owner else "."),
-        "Uninstall all of them, then install the one that is meant.",
     )
 
 
@@ -180,9 +147,9 @@ def hidden_copies(record: Preflight, package: Package) -> Iterator[Discrepancy]:
     if len(package.distributions) > 1 or package.module[:1] != package.script[:1]:
         return
     others = ", ".join(row.place or row.via for row in package.module[1:])
-    yield _note(
+    yield note(
         "other-copies",
-        package,
+        package.name,
         f"Behind {first.place} lie other copies of {package.name}: {others}.",
         "They are imported as soon as the first goes, or the path changes.",
         "Remove what is not needed.",
@@ -199,9 +166,9 @@ def source_not_imported(record: Preflight, package: Package) -> Iterator[Discrep
     plugin = package.role == "plugin"
     if not row.equal:
         versions = dist is not None and package.source.identity.version == dist.version
-        yield _error(
+        yield error(
             "other-content",
-            package,
+            package.name,
             f"{row.place} differs from the {'plugin' if plugin else 'vLLM'} source: {difference(row)}."
             + (" Both call themselves the same version." if versions else ""),
             "What runs there is not the code that is edited."
@@ -212,9 +179,9 @@ def source_not_imported(record: Preflight, package: Package) -> Iterator[Discrep
             else "Install the target there, or name the interpreter that has it.",
         )
     elif plugin:
-        yield _warning(
+        yield warning(
             "copy-of-source",
-            package,
+            package.name,
             f"{row.place} is a copy of the plugin source, equal to it now.",
             "Edits do not reach it: validation would go on with the old code.",
             "Install the checkout editable before edits are validated.",
@@ -222,9 +189,9 @@ def source_not_imported(record: Preflight, package: Package) -> Iterator[Discrep
     theirs = dist.version if dist else ""
     ours = package.source.identity.version
     if row.equal and ours and theirs and ours != theirs:
-        yield _note(
+        yield note(
             "other-version-string",
-            package,
+            package.name,
             f"The source says version {ours}, the installed metadata {theirs}; the Python files are the same.",
             "One of the two strings is stale. Checks that read the version decide by it.",
             "Go by the content.",
@@ -232,132 +199,17 @@ def source_not_imported(record: Preflight, package: Package) -> Iterator[Discrep
 
 
 def difference(row: Correspondence) -> str:
-    """``3 files changed, 1 missing, 2 install-only``; Python files, for those decide."""
-    parts = [
-        f"{files.python} Python {'file' if files.python == 1 else 'files'} {word}"
-        for files, word in (
-            (row.changed, "changed"),
-            (row.missing, "missing"),
-            (row.install_only, "install-only"),
-        )
-        if files.python
-    ]
+    """``1 Python file changed (envs.py), 4 Python files missing``; Python files, for those decide."""
+    parts = []
+    for files, word in (
+        (row.changed, "changed"),
+        (row.missing, "missing"),
+        (row.install_only, "install-only"),
+    ):
+        if files.python:
+            names = f" ({', '.join(files.paths[: files.python])})" if files.python <= _NAMED else ""
+            parts.append(f"{files.python} Python {'file' if files.python == 1 else 'files'} {word}{names}")
     return ", ".join(parts)
-
-
-def claim_elsewhere(record: Preflight, package: Package) -> Iterator[Discrepancy]:
-    """direct_url.json speaks of a folder that is not what is imported."""
-    first = package.effective
-    for dist in package.distributions:
-        claim = dist.direct_url
-        if claim is None or not claim.editable or first is None or not first.place:
-            continue
-        project = Path(claim.url.removeprefix("file://")).resolve()
-        if not Path(first.real).is_relative_to(project):
-            yield _warning(
-                "claim-elsewhere",
-                package,
-                f"direct_url.json of {dist.name} claims an editable install of {project}; "
-                f"`import {package.name}` takes {first.place}.",
-                "The claim is out of date: direct_url.json does not decide what runs.",
-                "Install the checkout again.",
-            )
-
-
-def unusual_place(record: Preflight, package: Package) -> Iterator[Discrepancy]:
-    """Zipped, linked, in the user's own packages, imported already, without a list of files."""
-    first = package.effective
-    if first is not None and first.zipped:
-        yield _warning(
-            "zipped",
-            package,
-            f"`import {package.name}` takes {first.place}, inside an archive.",
-            "Code that opens files beside itself, compiled modules among them, fails.",
-            "Install it unpacked.",
-        )
-    elif first is not None and first.place and first.real != first.place and not _only_prefix(first):
-        yield _note(
-            "linked",
-            package,
-            f"{first.place} is a link to {first.real}.",
-            "Whoever changes that folder changes what is imported.",
-            "Make sure that it is the tree meant.",
-        )
-    user = record.interpreter.user_site
-    entries = [first.entry] if first else []
-    if user.enabled and user.path in [*entries, *(dist.entry for dist in package.distributions)]:
-        yield _warning(
-            "user-site",
-            package,
-            f"A copy of {package.name} lies in the user's own packages ({user.path}).",
-            "It counts for this user alone, and disappears under -s, -I, PYTHONNOUSERSITE or another account.",
-            "Install it into the environment itself.",
-        )
-    if package.loaded:
-        yield _warning(
-            "imported-at-start",
-            package,
-            f"Start-up code had imported {package.name} before any program ran.",
-            "A .pth file or sitecustomize imports it in every process of this interpreter, patches included.",
-            "Look into the .pth files and sitecustomize listed in the record.",
-        )
-    for dist in package.distributions:
-        if not dist.recorded and not dist.editable:
-            yield _note(
-                "no-file-list",
-                package,
-                f"{dist.name} {dist.version} has no list of its files ({dist.metadata}).",
-                "Which files belong to it cannot be told.",
-                "Install it again with pip.",
-            )
-
-
-def _only_prefix(candidate: Candidate) -> bool:
-    """Whether only a folder above the path's entry is a link (``/tmp`` on some systems)."""
-    return Path(candidate.entry or ".").resolve() / Path(candidate.place).name == Path(candidate.real)
-
-
-def never_loaded(record: Preflight, package: Package) -> Iterator[Discrepancy]:
-    """The plugin is installed, and vLLM would not call it."""
-    if package.role != "plugin" or not package.distributions:
-        return
-    own = {canonicalize_name(dist.name) for dist in package.distributions}
-    points = [point for dist in package.distributions for point in dist.entry_points]
-    platform = [point for point in points if point.group == "vllm.platform_plugins"]
-    if not platform:
-        yield _error(
-            "no-entry-points",
-            package,
-            f"{package.distributions[0].name} declares no `vllm.platform_plugins` entry point.",
-            "vLLM never loads the platform, and nothing says so.",
-            "Install the plugin again; an old editable install keeps the entry points of its day.",
-        )
-    allowed = next((row.value for row in record.variables if row.name == "VLLM_PLUGINS"), None)
-    names = sorted({point.name for point in points})
-    left_out = [] if allowed is None else [name for name in names if name not in allowed.split(",")]
-    if left_out:
-        yield _error(
-            "plugin-switched-off",
-            package,
-            f"VLLM_PLUGINS={allowed} leaves out {', '.join(left_out)}.",
-            "vLLM loads the plugins named there and no others.",
-            "Unset VLLM_PLUGINS, or name all of the plugin's entry points in it.",
-        )
-    others = sorted(
-        {
-            point.distribution
-            for point in record.plugins
-            if point.group == "vllm.platform_plugins" and canonicalize_name(point.distribution) not in own
-        }
-    )
-    if platform and others:
-        yield _warning(
-            "other-platform",
-            package,
-            f"Other distributions bring platforms too: {', '.join(others)}.",
-            "vLLM stops when two platform plugins both answer.",
-            "Keep them apart, or choose with VLLM_PLUGINS.",
-        )
 
 
 PACKAGE_RULES: tuple[Rule, ...] = (

@@ -7,10 +7,7 @@ from pathlib import Path
 
 from tools.findings import Discrepancy, Severity
 from tools.preflight.record import Component, Preflight
-
-
-def _row(kind: str, about: str, severity: Severity, what: str, means: str, remedy: str) -> Discrepancy:
-    return Discrepancy(kind=kind, about=about, severity=severity, what=what, means=means, remedy=remedy)
+from tools.preflight.rows import row_of
 
 
 def interpreter_rules(record: Preflight) -> Iterator[Discrepancy]:
@@ -20,7 +17,7 @@ def interpreter_rules(record: Preflight) -> Iterator[Discrepancy]:
     yield from _start_up(record)
     if record.problems:
         shown = "; ".join(record.problems[:3]) + (" …" if len(record.problems) > 3 else "")
-        yield _row(
+        yield row_of(
             "not-looked-at",
             "interpreter",
             Severity.WARNING,
@@ -33,7 +30,7 @@ def interpreter_rules(record: Preflight) -> Iterator[Discrepancy]:
 def _python_path(record: Preflight) -> Iterator[Discrepancy]:
     entries = [entry for row in record.variables if row.name == "PYTHONPATH" for entry in row.entries]
     if record.interpreter.flags.ignore_environment and entries:
-        yield _row(
+        yield row_of(
             "variables-ignored",
             "interpreter",
             Severity.NOTE,
@@ -44,7 +41,7 @@ def _python_path(record: Preflight) -> Iterator[Discrepancy]:
         return
     relative = [entry.entry or "(empty)" for entry in entries if entry.relative]
     if relative:
-        yield _row(
+        yield row_of(
             "relative-path",
             "interpreter",
             Severity.WARNING,
@@ -54,7 +51,7 @@ def _python_path(record: Preflight) -> Iterator[Discrepancy]:
         )
     missing = [row.place for row in record.path if row.source == "PYTHONPATH" and row.kind == "missing"]
     if missing:
-        yield _row(
+        yield row_of(
             "missing-path",
             "interpreter",
             Severity.NOTE,
@@ -69,7 +66,7 @@ def _other_variables(record: Preflight) -> Iterator[Discrepancy]:
     interpreter = record.interpreter
     hint = values.get("VIRTUAL_ENV")
     if hint and Path(hint).resolve() != Path(interpreter.prefix).resolve():
-        yield _row(
+        yield row_of(
             "virtual-env",
             "interpreter",
             Severity.NOTE,
@@ -78,7 +75,7 @@ def _other_variables(record: Preflight) -> Iterator[Discrepancy]:
             "Make sure that --python is the one meant.",
         )
     if values.get("PYTHONHOME") and not interpreter.flags.ignore_environment:
-        yield _row(
+        yield row_of(
             "python-home",
             "interpreter",
             Severity.WARNING,
@@ -88,7 +85,7 @@ def _other_variables(record: Preflight) -> Iterator[Discrepancy]:
         )
     old = tuple(map(int, interpreter.version.split(".")[:2])) < (3, 11)
     if values.get("PYTHONSAFEPATH") and old:
-        yield _row(
+        yield row_of(
             "safe-path-ignored",
             "interpreter",
             Severity.NOTE,
@@ -102,7 +99,7 @@ def _start_up(record: Preflight) -> Iterator[Discrepancy]:
     for file in record.pth:
         for line in file.lines:
             if line.kind == "code" and line.hook and not line.active:
-                yield _row(
+                yield row_of(
                     "hook-not-active",
                     "interpreter",
                     Severity.WARNING,
@@ -111,7 +108,7 @@ def _start_up(record: Preflight) -> Iterator[Discrepancy]:
                     "Install the project again, or remove the file.",
                 )
             elif line.kind == "path" and not line.active:
-                yield _row(
+                yield row_of(
                     "dead-pth-line",
                     "interpreter",
                     Severity.NOTE,
@@ -120,7 +117,7 @@ def _start_up(record: Preflight) -> Iterator[Discrepancy]:
                     "Install the project again, or remove the file.",
                 )
     if record.customized:
-        yield _row(
+        yield row_of(
             "customized",
             "interpreter",
             Severity.NOTE,
@@ -142,7 +139,7 @@ def _component(component: Component) -> Iterator[Discrepancy]:
         owners = [dist for dist in component.distributions if name in dist.packages]
         if len(owners) > 1:
             shown = ", ".join(f"{dist.name} {dist.version} ({dist.metadata})" for dist in owners)
-            yield _row(
+            yield row_of(
                 "several-distributions",
                 about,
                 Severity.WARNING,
@@ -153,7 +150,7 @@ def _component(component: Component) -> Iterator[Discrepancy]:
         first = candidates[0] if candidates else None
         if first is None:
             for dist in owners:
-                yield _row(
+                yield row_of(
                     "metadata-without-package",
                     about,
                     Severity.WARNING,
@@ -162,7 +159,7 @@ def _component(component: Component) -> Iterator[Discrepancy]:
                     "Install it again.",
                 )
         elif first.kind == "namespace":
-            yield _row(
+            yield row_of(
                 "namespace-package",
                 about,
                 Severity.WARNING,
@@ -173,7 +170,7 @@ def _component(component: Component) -> Iterator[Discrepancy]:
         elif first.kind in ("package", "module", "extension") and not any(
             dist.real.get(name) == first.real for dist in owners
         ):
-            yield _row(
+            yield row_of(
                 "shadowed" if owners else "no-metadata",
                 about,
                 Severity.WARNING if owners else Severity.NOTE,

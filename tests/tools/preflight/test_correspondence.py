@@ -130,7 +130,7 @@ def test_one_version_and_other_content(place: Venv, start: Path, tmp_path: Path)
     write(tmp_path / "src", {"PKG-INFO": info, "vllm/__init__.py": TRAP, "vllm/envs.py": "A = 2\n"})
     row = one(surveyed(place, start, vllm=tmp_path / "src"), "other-content")
     assert row.severity is Severity.ERROR
-    assert "1 Python file changed" in row.what
+    assert "1 Python file changed (envs.py)" in row.what
     assert "Both call themselves the same version" in row.what
 
 
