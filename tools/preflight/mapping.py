@@ -53,7 +53,7 @@ def mapping_id(record: Preflight) -> str:
     return short_hash(json.dumps(facts, sort_keys=True))
 
 
-def question_of(record: Preflight) -> MappingQuestion:
+def questions(record: Preflight) -> MappingQuestion:
     """What to ask before anything is decided, edited or validated."""
     vllm, plugin = record.vllm, record.plugin
     order = sorted(record.discrepancies, key=lambda row: row.severity.rank)

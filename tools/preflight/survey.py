@@ -36,7 +36,7 @@ def take_preflight(
     Nothing is imported, written or confirmed. Raises InterpreterError when the interpreter cannot be asked.
     """
     components = components_of(profile)
-    names = {"vllm": profile.upstream_package, "plugin": profile.plugin_package}
+    names: dict[Role, str] = {"vllm": profile.upstream_package, "plugin": profile.plugin_package}
     answer = ask(
         python,
         distributions=[
@@ -48,26 +48,26 @@ def take_preflight(
         cwd=cwd,
         seconds=seconds,
     )
-    sources = {"vllm": vllm, "plugin": plugin}
+    roles: tuple[tuple[Role, str, Snapshot | None], ...] = (
+        ("vllm", profile.upstream_distribution, vllm),
+        ("plugin", profile.plugin_distribution, plugin),
+    )
     packages: dict[Role, Package] = {}
     compared: list[Correspondence] = []
     problems = list(answer.problems)
-    distribution = {"vllm": profile.upstream_distribution, "plugin": profile.plugin_distribution}
-    for role in ("vllm", "plugin"):
-        role_: Role = role
-        snapshot = sources[role]
+    for role, distribution, snapshot in roles:
         source = None if snapshot is None else _shown(local_source(snapshot, names[role]))
-        packages[role_] = _package(role_, names[role], distribution[role], source, answer)
+        packages[role] = _package(role, names[role], distribution, source, answer)
         if snapshot is None or source is None:
             continue
         if not source.package:
             problems.append(f"{source.identity.label} holds no package {names[role]}")
             continue
-        for copy in copies(packages[role_]):
-            effective = packages[role_].effective
+        for copy in copies(packages[role]):
+            effective = packages[role].effective
             imported = effective is not None and effective.real == copy.real
             try:
-                row = compare_copies(role_, snapshot, source, copy, profile, imported=imported)
+                row = compare_copies(role, snapshot, source, copy, profile, imported=imported)
             except SourceError as error:
                 problems.append(f"{copy.place} could not be compared: {redacted(error.why)}")
             else:

@@ -12,7 +12,7 @@ import pytest
 from tests.tools.environment.venvs import TRAP, Venv, make_venv
 from tests.tools.preflight.survey import surveyed
 from tests.tools.sources.helpers import make_repo, run_git, write
-from tools.preflight.mapping import question_of
+from tools.preflight.mapping import questions
 from tools.preflight.record import Preflight, preflight_schema
 
 
@@ -102,7 +102,7 @@ def test_the_same_environment_gives_the_same_record(world: World) -> None:
 
 def test_the_question_names_target_checkout_and_imports(world: World) -> None:
     record = world.record()
-    question = question_of(record)
+    question = questions(record)
     answers = {row.question: (row.answer, row.because) for row in question.rows}
     assert question.mapping_id == record.mapping_id
     assert answers["Comparison target"][0] == str(world.vllm / "vllm")
@@ -119,13 +119,13 @@ def test_the_question_names_target_checkout_and_imports(world: World) -> None:
 def test_the_question_holds_what_speaks_against_yes(world: World) -> None:
     other_target(world)
     shadowed(world)
-    doubts = question_of(world.record()).doubts
+    doubts = questions(world.record()).doubts
     assert len(doubts) > 1
     assert "differs from the vLLM source" in doubts[0]
 
 
 def test_the_question_says_what_is_not_there(place: Venv, start: Path) -> None:
-    answers = {row.question: row.answer for row in question_of(surveyed(place, start)).rows}
+    answers = {row.question: row.answer for row in questions(surveyed(place, start)).rows}
     assert answers["Comparison target"] == "not given"
     assert answers["It imports vllm from"] == "nowhere"
 
