@@ -187,6 +187,11 @@ class Tree:
         return frozenset(name for record in self.modules.values() for name in record.attr_stores)
 
     @cached_property
+    def attr_reads(self) -> frozenset[str]:
+        """Attribute names that any module uses, on whatever object."""
+        return frozenset(name for record in self.modules.values() for name in record.attr_reads.split())
+
+    @cached_property
     def attributes(self) -> frozenset[str]:
         """Every name that something in this tree has as an attribute, however it got there."""
         names = set(self.attr_stores)
