@@ -139,7 +139,9 @@ class Board:
 
     def counts(self) -> str:
         """What the table holds, in a line."""
-        return counted(self.shown) + ("" if len(self.shown) == len(self.ordered) else f" of {len(self.ordered)}")
+        return counted(self.shown) + (
+            "" if len(self.shown) == len(self.ordered) else f" of {len(self.ordered)}"
+        )
 
 
 def counted(findings: Iterable[Finding]) -> str:

@@ -79,7 +79,9 @@ class Panes:
         marks = {n for e in cited if e.lines for n in range(e.lines[0], e.lines[1] + 1)} | {finding.line}
         text = self._file("plugin", finding.path)
         language = "python" if finding.path.endswith((".py", ".pyi")) else "text"
-        return Pane(f"{finding.path}:{finding.line}", text, language, focus=finding.line, marks=frozenset(marks))
+        return Pane(
+            f"{finding.path}:{finding.line}", text, language, focus=finding.line, marks=frozenset(marks)
+        )
 
     def _upstream(self, finding: Finding, role: str) -> Pane:
         place = self._place(finding, role)
@@ -88,7 +90,11 @@ class Panes:
         path, first, last = place
         text = self._file(role, path)
         return Pane(
-            f"{path}:{first}", text, "python", focus=first, marks=frozenset(range(first, min(last, first + 400) + 1))
+            f"{path}:{first}",
+            text,
+            "python",
+            focus=first,
+            marks=frozenset(range(first, min(last, first + 400) + 1)),
         )
 
     def _place(self, finding: Finding, role: str) -> tuple[str, int, int] | None:
@@ -137,7 +143,9 @@ class Panes:
     def _diff(self, finding: Finding) -> Pane:
         row = self._counterpart(finding)
         if row is None:
-            return _said("Diff", "This symbol has no counterpart in vLLM: there is nothing to compare it with.")
+            return _said(
+                "Diff", "This symbol has no counterpart in vLLM: there is nothing to compare it with."
+            )
         texts: dict[str, str] = {}
         for role, symbol in (("base", row.base), ("target", row.target)):
             place = self._definition(role, symbol) if symbol else None
@@ -180,7 +188,11 @@ class Panes:
         if finding.blast_radius:
             lines += ["", "Registrations lost with it:", *(f"  {name}" for name in finding.blast_radius)]
         for item in map(self._evidence.__getitem__, finding.evidence):
-            where = f"{item.path}:{item.lines[0]}-{item.lines[1]}" if item.path and item.lines else item.command or ""
+            where = (
+                f"{item.path}:{item.lines[0]}-{item.lines[1]}"
+                if item.path and item.lines
+                else item.command or ""
+            )
             lines += ["", f"[{item.id}] {item.source} {where}", *_indented(item.excerpt)]
         return Pane("Trace", "\n".join(lines), numbered=False)
 
@@ -194,7 +206,12 @@ class Panes:
             return _said("Probe", "Nothing was run for this finding: it rests on reading alone.")
         lines: list[str] = []
         for item in ran:
-            lines += [f"$ {item.command or item.source}", f"level: {item.level}", *_indented(item.excerpt), ""]
+            lines += [
+                f"$ {item.command or item.source}",
+                f"level: {item.level}",
+                *_indented(item.excerpt),
+                "",
+            ]
         return Pane("Probe", "\n".join(lines), numbered=False)
 
 

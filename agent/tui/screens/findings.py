@@ -38,10 +38,7 @@ class FindingsScreen(Screen[None]):
         Binding("p", "step(-1)", "Previous", show=False),
         Binding("right_square_bracket", "tab(1)", "Tab >", show=False),
         Binding("left_square_bracket", "tab(-1)", "< Tab", show=False),
-        *[
-            Binding(str(n), f"show('{tab.value}')", tab.value, show=False)
-            for n, tab in enumerate(Tab, 1)
-        ],
+        *[Binding(str(n), f"show('{tab.value}')", tab.value, show=False) for n, tab in enumerate(Tab, 1)],
         Binding("m", "maximize_pane", "Zoom"),
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]
@@ -71,7 +68,11 @@ class FindingsScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(Text(self.desk.title, no_wrap=True, overflow="ellipsis"), id="title")
-        yield Input(placeholder="filter: words, check:IMP severity:error file:platform is:silent", id="query")
+        yield Input(
+            placeholder="filter: words, check:IMP severity:error file:platform is:silent",
+            id="query",
+            select_on_focus=False,
+        )
         with Horizontal(id="body"):
             yield DataTable(id="table", cursor_type="row", zebra_stripes=True)
             with Vertical(id="evidence"):
@@ -215,7 +216,9 @@ class FindingsScreen(Screen[None]):
             return
         self.board = self.board.toggled(finding.id)
         table.update_cell(finding.id, "mark", Text("*" if finding.id in self.board.marks else ""))
-        self.query_one("#status", Static).update(Text(f"{self.board.counts()}  ·  {len(self.board.marks)} marked"))
+        self.query_one("#status", Static).update(
+            Text(f"{self.board.counts()}  ·  {len(self.board.marks)} marked")
+        )
         table.action_cursor_down()
 
     def action_evidence(self) -> None:

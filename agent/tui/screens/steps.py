@@ -58,7 +58,9 @@ class StepsScreen(Screen[None]):
             if step in self.took:
                 text.append(f"  done     {step:<14}{self.took[step]:6.1f} s\n", style="green")
             elif self.running is not None and self.running[0] == step:
-                text.append(f"> running  {step:<14}{time.monotonic() - self.running[1]:6.1f} s\n", style="bold")
+                text.append(
+                    f"> running  {step:<14}{time.monotonic() - self.running[1]:6.1f} s\n", style="bold"
+                )
             else:
                 text.append(f"  waiting  {step}\n", style="dim")
         self.query_one("#steps", Static).update(text)
