@@ -18,7 +18,7 @@ from agent.tui.screens.steps import StepsScreen
 
 
 class UpgradeApp(App[int]):
-    """One session from its steps to its findings."""
+    """One session from its steps to its findings. Without steps, the findings are opened at once."""
 
     TITLE = "metax-upgrade"
     BINDINGS = [
