@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import cast
+
+from pydantic import ValidationError
 
 from agent.errors import Exit, Stop
 from agent.progress import silent
@@ -45,9 +46,17 @@ def desk_of(session: Session) -> Desk:
             f"it has no report (it is {session.record.status})",
             f"Go on with: metax-upgrade resume {session.record.id}",
         )
-    report = Report.model_validate_json(session.store.get(results["report"]))
     compared = CompareResult(counterparts=(), unchanged=())
-    if "compare" in results:
-        compared = CompareResult.model_validate(json.loads(session.store.get(results["compare"])))
+    try:
+        report = Report.model_validate_json(session.store.get(results["report"]))
+        if "compare" in results:
+            compared = CompareResult.model_validate_json(session.store.get(results["compare"]))
+    except ValidationError:
+        raise Stop(
+            Exit.BLOCKED,
+            f"session {session.record.id}",
+            f"its report was made by another version ({session.record.tool_version})",
+            "Run the review again.",
+        ) from None
     panes = Panes(report, compared, lambda role: bench.snapshot(state, role))  # type: ignore[arg-type]
     return Desk(session.record.id, report, panes.pane, tuple(Path(p) for p in session.record.reports))

@@ -47,3 +47,8 @@ def test_a_review_can_be_read_with_its_sources(tmp_path: Path, monkeypatch: pyte
     assert desk.pane(found, Tab.LOCAL).text == files["own/vllm_metax/__init__.py"]
     assert "vllm/a.py" in desk.pane(found, Tab.TARGET).title
     assert load_session(session.record.id).record.reports
+
+    # A report of another version is said to be one.
+    monkeypatch.setattr(session.store, "get", lambda key: '{"unknown": 1}')
+    with pytest.raises(Stop, match="another version"):
+        desk_of(session)
