@@ -1,0 +1,77 @@
+"""One symbol merged: upstream's change from base to target, carried into the plugin's copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from tools.merge.nodes import Keys, Unreadable, comments_in, parse_symbol, render
+from tools.merge.structural import Clash, Merger, Note, Renaming, names_in
+
+
+@dataclass(frozen=True)
+class SymbolMerge:
+    """``text`` is the plugin's symbol with the change; with clashes it holds the plugin's side of those."""
+
+    text: str
+    notes: tuple[Note, ...] = ()
+    clashes: tuple[Clash, ...] = ()
+    untouched: bool = False
+    """The plugin's symbol does what base's does: a plain copy."""
+    lost: tuple[str, ...] = ()
+    """Comments that only the plugin had and the merged text has not."""
+
+
+def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> SymbolMerge:
+    """Merge the texts of three definitions. ``names`` maps the plugin's names to upstream's.
+
+    Raises Unreadable when one of them is not one whole definition.
+    """
+    module, mine = parse_symbol(own)
+    old, new = parse_symbol(base)[1], parse_symbol(target)[1]
+    vocabulary = _vocabulary(names, mine, old, new)
+    if vocabulary:
+        old, new = old.visit(Renaming(vocabulary)), new.visit(Renaming(vocabulary))  # type: ignore[assignment]
+    keys = Keys()
+    merger = Merger(keys)
+    merged = merger.merge(mine, old, new)
+    text = own if merged is mine else rendered(module, merged)
+    return SymbolMerge(
+        text,
+        tuple(merger.notes),
+        tuple(merger.clashes),
+        keys.meaning(mine) == keys.meaning(old),
+        lost_comments(mine, old, merged),
+    )
+
+
+def rendered(module: cst.Module, node: Any) -> str:
+    """Text of a merged node. Raises Unreadable when no valid text comes of it."""
+    try:
+        text = render(module, node)
+    except (cst.CSTValidationError, cst.ParserSyntaxError) as error:
+        raise Unreadable(str(error)) from error
+    parse_symbol(text)
+    return text
+
+
+def _vocabulary(names: Mapping[str, str], own: Any, base: Any, target: Any) -> dict[str, str]:
+    """Upstream's name -> the plugin's, where the plugin's copy has its own throughout."""
+    here = names_in(own)
+    there = names_in(base) | names_in(target)
+    return {theirs: mine for mine, theirs in names.items() if mine in here and theirs in there and theirs not in here}
+
+
+def lost_comments(own: Any, base: Any, merged: Any) -> tuple[str, ...]:
+    """Comments of ``own`` that are neither in ``base`` nor, as often, in ``merged``."""
+    known, kept = set(comments_in(base)), list(comments_in(merged))
+    lost = []
+    for comment in comments_in(own):
+        if comment in kept:
+            kept.remove(comment)
+        elif comment not in known:
+            lost.append(comment)
+    return tuple(lost)
