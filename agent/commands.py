@@ -89,6 +89,10 @@ def review(
         str | None, typer.Option(metavar="INTERPRETER", help="Where 'installed:' looks for packages.")
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
+    merges: Annotated[
+        bool | None,
+        typer.Option("--merges", help="Merge upstream's changes into copied symbols, as report.patch."),
+    ] = None,
     offline: Annotated[
         bool | None, typer.Option("--offline", help="Use no network; releases must be in the cache.")
     ] = None,
@@ -111,6 +115,7 @@ def review(
         "profile": profile,
         "python": python,
         "cache": cache,
+        "merges": merges,
         "offline": offline,
         "quiet": quiet,
     }

@@ -129,10 +129,21 @@ def job_of(review: Review, options: Options, part: Sequence[str]) -> dict[str, A
         "base": upstream_spec(case.base, case, options.repos),
         "target": upstream_spec(review.target, case, options.repos),
         "whole": review.whole,
+        "history": _history(case, options.repos),
         "part": list(part),
         "cache": str(options.cache),
         "offline": options.offline,
     }
+
+
+def _history(case: Case, repos: Path | None) -> str:
+    """A clone of upstream at base, for what copies were really taken from; '' where there is none."""
+    if case.base.commit is None:
+        return ""
+    try:
+        return f"{clone_of(case.upstream, repos)}@{case.base.commit}"
+    except NotRun:
+        return ""
 
 
 def key_of(review: Review, settled: str, part: Sequence[str]) -> str:
@@ -147,7 +158,7 @@ def key_of(review: Review, settled: str, part: Sequence[str]) -> str:
 
 def _evals_code() -> str:
     """Digest of the code here that decides a record besides the product's own."""
-    names = ("worker", "baselines", "causes", "symbols", "records")
+    names = ("worker", "baselines", "causes", "merging", "symbols", "records")
     return short_hash(*((ROOT / "evals" / f"{n}.py").read_text(encoding="utf-8") for n in names))
 
 

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from evals.baselines import BASELINES, ToolMissing
-from evals.records import NeedsWork, ReviewRecord, Row, ToolRun
+from evals.merging import merged_symbols
+from evals.records import MergedSymbol, NeedsWork, ReviewRecord, Row, ToolRun
 from evals.symbols import REST, FileSymbols, file_symbols, symbol_changes
 from tools.checks.base import Context
+from tools.checks.engine import CheckResult
 from tools.code.tree import Tree
 from tools.code.typecheck import TypeCheckError
 from tools.findings import Finding
+from tools.merge.ancestors import GitHistory
 from tools.profiles import load_profile
 from tools.results import own_code
 from tools.review import Trees, compare, load_trees, run_checks
@@ -58,7 +61,17 @@ def run(job: dict[str, Any]) -> ReviewRecord:
         symbols_changed=sum(len(s) for s in _existing(changes, places).values()),
         settled=job["settled_revision"],
         needs=_needs(trees, findings, changes, places) if checks and job["whole"] else None,
+        merging=_merging(trees, settled, result, job) if result and job["whole"] else None,
     )
+
+
+def _merging(
+    trees: Trees, settled: Snapshot, result: CheckResult, job: dict[str, Any]
+) -> tuple[MergedSymbol, ...]:
+    folder, _, revision = str(job.get("history", "")).rpartition("@")
+    history = GitHistory(Path(folder), revision) if folder else None
+    known = frozenset(f.id for f in result.findings)
+    return tuple(merged_symbols(trees.context(), settled, known, history))
 
 
 def _peak() -> float:

@@ -21,7 +21,7 @@ _CLEARLY = 0.5
 """Share of base's distance that an earlier version may have at most."""
 _LEAST = 2
 """Statements. Nearer by less is chance."""
-_VERSIONS = 60
+_VERSIONS = 24
 """Of one file, the newest first."""
 
 

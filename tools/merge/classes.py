@@ -1,16 +1,20 @@
-"""A class without its methods: bases, decorators, attributes, and methods that upstream added to a copied class."""
+"""A class without its methods: bases, decorators, attributes, and methods that upstream added to a copied class.
+
+A stub stands for each method while the rest is merged, so that what a method says plays no part.
+"""
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import libcst as cst
+from tools.merge.nodes import Keys, parse_symbol
+from tools.merge.symbols import SymbolMerge, merge_symbol
+from tools.merge.text import Source
 
-from tools.merge.nodes import Keys, Unreadable, parse_symbol
-from tools.merge.structural import Merger, Renaming
-from tools.merge.symbols import SymbolMerge, _vocabulary, lost_comments, rendered
+_STUB = '"the method as it is"'
 
 
 @dataclass(frozen=True)
@@ -20,46 +24,78 @@ class ClassMerge:
     merge: SymbolMerge
     added: tuple[str, ...]
     """Methods that upstream added."""
+    removed: tuple[str, ...]
+    """Methods that upstream removed and that the plugin had as they were."""
 
 
-def merge_class(own: str, base: str, target: str, names: Mapping[str, str], *, copied: bool) -> ClassMerge:
+@dataclass(frozen=True)
+class ClassText:
+    """Lines of a class, and where its methods and inner classes stand in them."""
+
+    lines: tuple[str, ...]
+    members: dict[str, tuple[int, int]]
+
+    def member(self, name: str) -> str:
+        """Source of one member."""
+        first, end = self.members[name]
+        return "".join(self.lines[first:end])
+
+
+def class_text(source: Source, name: str) -> ClassText:
+    """The class ``name`` of ``source``. Members that are defined twice are left where they are."""
+    start, end = source.spans[name]
+    members = {
+        inner.removeprefix(f"{name}."): (first - start, last - start)
+        for inner, (first, last) in source.spans.items()
+        if inner.startswith(f"{name}.") and "." not in inner.removeprefix(f"{name}.")
+    }
+    return ClassText(tuple(source.text(name).splitlines(keepends=True)[: end - start]), members)
+
+
+def merge_class(
+    own: ClassText, base: ClassText, target: ClassText, names: Mapping[str, str], *, copied: bool
+) -> ClassMerge:
     """Merge a class. A class that derives from its counterpart (``copied`` false) inherits what upstream added.
 
     Raises Unreadable.
     """
-    module, mine = parse_symbol(own)
-    old, new = parse_symbol(base)[1], parse_symbol(target)[1]
-    classes = (mine, old, new)
-    if not all(isinstance(c, cst.ClassDef) and isinstance(c.body, cst.IndentedBlock) for c in classes):
-        raise Unreadable("not a class with a body of its own lines")
-    vocabulary = _vocabulary(names, mine, old, new)
-    if vocabulary:
-        old, new = old.visit(Renaming(vocabulary)), new.visit(Renaming(vocabulary))  # type: ignore[assignment]
-    own_methods, base_methods = _methods(mine), _methods(old)
-    added = tuple(
-        name for name in _methods(new) if name not in base_methods and name not in own_methods and copied
+    added = tuple(n for n in target.members if n not in base.members and n not in own.members and copied)
+    gone = [n for n in base.members if n in own.members and n not in target.members]
+    removed = tuple(n for n in gone if copied and _same(own.member(n), base.member(n)))
+    known = frozenset(n for n in own.members if n not in gone or n in removed)
+    mine = _stubbed(own, frozenset(own.members), frozenset())
+    merge = merge_symbol(
+        mine, _stubbed(base, known, frozenset()), _stubbed(target, known, frozenset(added)), names
     )
-    old, new = _with(old, own_methods, ()), _with(new, own_methods, added)
-    merger = Merger(Keys())
-    merged = merger.merge(mine, old, new)
-    text = own if merged is mine else rendered(module, merged)
-    untouched = merger.keys.meaning(mine) == merger.keys.meaning(old)
-    lost = lost_comments(mine, old, merged)
-    return ClassMerge(SymbolMerge(text, tuple(merger.notes), tuple(merger.clashes), untouched, lost), added)
+    lines = []
+    for line in merge.text.splitlines(keepends=True):
+        if line.rstrip().endswith(_STUB):
+            name = line.split()[1].removesuffix(":")
+            lines.append(own.member(name) if name in own.members else target.member(name))
+        else:
+            lines.append(line)
+    text = "".join(lines)
+    return ClassMerge(
+        SymbolMerge(text, merge.notes, merge.clashes, merge.untouched, merge.lost), added, removed
+    )
 
 
-def _methods(node: Any) -> dict[str, Any]:
-    return {n.name.value: n for n in node.body.body if isinstance(n, cst.FunctionDef | cst.ClassDef)}
+def _same(one: str, two: str) -> bool:
+    keys = Keys()
+    return keys.meaning(parse_symbol(one)[1]) == keys.meaning(parse_symbol(two)[1])
 
 
-def _with(node: Any, own: Mapping[str, Any], added: tuple[str, ...]) -> Any:
-    """The class with the plugin's methods in place of its own; those that the plugin has not are left out."""
-    body = []
-    for item in node.body.body:
-        if not isinstance(item, cst.FunctionDef | cst.ClassDef):
-            body.append(item)
-        elif item.name.value in own:
-            body.append(own[item.name.value])
-        elif item.name.value in added:
-            body.append(item)
-    return node.with_changes(body=node.body.with_changes(body=body))
+def _stubbed(text: ClassText, own: frozenset[str], added: frozenset[str]) -> str:
+    """The class with a stub for each member of ``own`` and ``added``, and without the others."""
+    lines = list(text.lines)
+    for name, (first, end) in sorted(text.members.items(), key=lambda m: -m[1][0]):
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        stub = [f"{indent}class {name}: {_STUB}\n"]
+        lines[first:end] = stub if name in own or name in added else []
+    whole = "".join(lines)
+    try:
+        ast.parse(textwrap.dedent(whole))
+    except SyntaxError:  # nothing is left below the header
+        indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+        return f"{whole}{indent}    pass\n"
+    return whole

@@ -96,9 +96,8 @@ def _statement(target: Tree, module: str, name: str) -> str | None:
         home = target.absolute(module, found)
         if not home:
             continue
-        if not found.name:
-            renamed = found.bound != home.partition(".")[0]
-            return f"import {home} as {found.bound}" if renamed else f"import {home}"
+        if found.name in ("", "."):  # "." is `import a.b as c`
+            return f"import {home} as {found.bound}" if found.name else f"import {home}"
         return f"from {home} import {found.name}" + (f" as {found.bound}" if found.bound != found.name else "")
     return None
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 
-from tools.merge.nodes import Keys, Unreadable, comments_in, parse_symbol, render
-from tools.merge.structural import Clash, Merger, Note, Renaming, names_in
+from tools.merge.nodes import Keys, Unreadable, parse_symbol, render
+from tools.merge.structural import Clash, Merger, Note, Renaming
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> 
     """
     module, mine = parse_symbol(own)
     old, new = parse_symbol(base)[1], parse_symbol(target)[1]
-    vocabulary = _vocabulary(names, mine, old, new)
+    vocabulary = _vocabulary(names, own, base, target)
     if vocabulary:
         old, new = old.visit(Renaming(vocabulary)), new.visit(Renaming(vocabulary))  # type: ignore[assignment]
     keys = Keys()
@@ -44,7 +48,7 @@ def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> 
         tuple(merger.notes),
         tuple(merger.clashes),
         keys.meaning(mine) == keys.meaning(old),
-        lost_comments(mine, old, merged),
+        lost_comments(own, base, text),
     )
 
 
@@ -58,20 +62,22 @@ def rendered(module: cst.Module, node: Any) -> str:
     return text
 
 
-def _vocabulary(names: Mapping[str, str], own: Any, base: Any, target: Any) -> dict[str, str]:
+def _vocabulary(names: Mapping[str, str], own: str, base: str, target: str) -> dict[str, str]:
     """Upstream's name -> the plugin's, where the plugin's copy has its own throughout."""
-    here = names_in(own)
-    there = names_in(base) | names_in(target)
-    return {theirs: mine for mine, theirs in names.items() if mine in here and theirs in there and theirs not in here}
+    here = frozenset(_WORD.findall(own))
+    there = frozenset(_WORD.findall(base)) | frozenset(_WORD.findall(target))
+    return {
+        theirs: mine for mine, theirs in names.items() if mine in here and theirs in there and theirs not in here
+    }
 
 
-def lost_comments(own: Any, base: Any, merged: Any) -> tuple[str, ...]:
+def lost_comments(own: str, base: str, merged: str) -> tuple[str, ...]:
     """Comments of ``own`` that are neither in ``base`` nor, as often, in ``merged``."""
-    known, kept = set(comments_in(base)), list(comments_in(merged))
+    known, kept = frozenset(_COMMENT.findall(base)), _COMMENT.findall(merged)
     lost = []
-    for comment in comments_in(own):
+    for comment in _COMMENT.findall(own):
         if comment in kept:
             kept.remove(comment)
         elif comment not in known:
-            lost.append(comment)
+            lost.append(comment.strip())
     return tuple(lost)

@@ -39,11 +39,14 @@ class Source:
         return unix("".join(self.lines[first:end]))
 
 
-def read_source(content: bytes) -> Source | None:
-    """None for what is no UTF-8 or does not parse. A name defined twice stands for its last definition."""
+def read_source(content: bytes, tree: ast.Module | None = None) -> Source | None:
+    """None for what is no UTF-8 or does not parse. A name defined twice is left out: which is meant is not known.
+
+    ``tree`` is its syntax, where that was read before.
+    """
     try:
         text = content.decode("utf-8")
-        tree = parse(content)
+        tree = tree or parse(content)
     except (UnicodeDecodeError, SyntaxError, ValueError, RecursionError):
         return None
     spans: dict[str, tuple[int, int]] = {}
@@ -55,7 +58,7 @@ def read_source(content: bytes) -> Source | None:
         first = min(node.lineno, *(d.lineno for d in node.decorator_list), node.lineno)
         spans[name] = first - 1, node.end_lineno or first
         nodes[name] = node
-    for name in twice:  # overloads, properties, branches: which one is meant is not known
+    for name in twice:  # overloads, properties, branches
         del spans[name], nodes[name]
     return Source(tuple(_LINE.findall(text)), tree, spans, nodes)
 
