@@ -133,6 +133,34 @@ def review(
 
 
 @app.command()
+def recheck(
+    report: Annotated[Path, typer.Argument(metavar="REPORT.json", help="report.json of an earlier review.")],
+    plugin: Annotated[
+        str | None, typer.Option(help="The plugin as it is now. Default: what the report says it read.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for recheck.md and recheck.json. Default: that of the report.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use no network; releases must be in the cache.")
+    ] = False,
+    quiet: Quiet = None,
+) -> None:
+    """Look again after edits: which findings are gone, and which differences from target nothing accounts for.
+
+    Exit status: 0 nothing left to do, 1 something is, 2 wrong use, 3 something needed could not be read.
+    """
+
+    def work(screen: Screen) -> Exit:
+        from agent.recheck import run
+
+        return run(report, plugin, out or report.parent, cache, offline, screen)
+
+    finish(work, quiet=bool(quiet))
+
+
+@app.command()
 def resume(session: str, quiet: Quiet = None, json_envelope: Envelope = False) -> None:
     """Go on with a session that was interrupted or killed."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import sys
 import tempfile
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -94,7 +93,9 @@ def _ended(text: str | None, wanted: str) -> str:
 def digest(text: str) -> str:
     """Syntax of a definition without docstrings and comments. Raises SyntaxError."""
     # Written out again first: the same code in other quotes or parentheses is the same.
-    return _dump(ast.parse(ast.unparse(ast.parse(textwrap.dedent(text)))).body[0])
+    inner = ast.parse(f"if 1:\n{text}" if text[:1].isspace() else text).body[0]
+    node = inner.body[0] if isinstance(inner, ast.If) else inner
+    return _dump(ast.parse(ast.unparse(node)).body[0])
 
 
 def _function(source: Source | None, name: str) -> str | None:

@@ -137,6 +137,10 @@ def _simple(one: cst.SimpleStatementLine, two: cst.SimpleStatementLine) -> float
         return 0.6 + 0.4 * _dice(one, two)
     if type(first) is not type(second):
         return 0.0
+    if isinstance(first, cst.Expr) and isinstance(first.value, cst.Call):
+        called = isinstance(second, cst.Expr) and isinstance(second.value, cst.Call)
+        if called and _text(first.value.func) == _text(second.value.func):  # type: ignore[union-attr]
+            return 0.6 + 0.4 * _dice(one, two)
     if isinstance(first, cst.Return):
         return max(_ALIKE, _dice(one, two)) if first.value and second.value else 0.5  # type: ignore[union-attr]
     return _dice(one, two)

@@ -21,6 +21,7 @@ def separated(merged: Sequence[Any], own: Sequence[Any], target: Sequence[Any]) 
     model = own[-1] if own else target[-1]
     # A comma that was not replaced is the same object in the element that was.
     ends = {id(e.comma) for e in (*own[-1:], *target[-1:]) if not _missing(e)}
+    merged = _comments_kept_above(merged, {id(e) for e in target}, between)
     out = []
     for index, element in enumerate(merged):
         if index < len(merged) - 1:
@@ -29,6 +30,27 @@ def separated(merged: Sequence[Any], own: Sequence[Any], target: Sequence[Any]) 
         elif element is not model:
             element = _after(element.with_changes(comma=model.comma), model)
         out.append(element)
+    return out
+
+
+def _comments_kept_above(merged: Sequence[Any], new: set[int], between: cst.Comma) -> list[Any]:
+    """Comments above an element stand in the comma before it: what is inserted there takes that comma over."""
+    out = list(merged)
+    for index in range(len(out) - 1):
+        comma = out[index].comma
+        after = comma.whitespace_after if isinstance(comma, cst.Comma) else None
+        if not isinstance(after, cst.ParenthesizedWhitespace) or not any(comments_in(after.empty_lines)):
+            continue
+        last = index
+        while last + 2 < len(out) and id(out[last + 1]) in new:
+            last += 1
+        if last == index or id(out[index]) in new:
+            continue
+        bare = comma.with_changes(whitespace_after=after.with_changes(empty_lines=[]))
+        first_line = after.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+        out[index] = out[index].with_changes(comma=bare)
+        moved = comma.with_changes(whitespace_after=after.with_changes(first_line=first_line))
+        out[last] = out[last].with_changes(comma=moved)
     return out
 
 

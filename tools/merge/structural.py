@@ -108,10 +108,15 @@ class Merger:
 
     def _compare(self, base: Any, target: Any) -> None:
         """Learn names from a pair of statements that differ in nothing else."""
-        if not isinstance(base, cst.BaseStatement):
+        if isinstance(base, cst.Param) and self.keys.meaning(base.annotation) == self.keys.meaning(target.annotation):
+            base, target = base.name, target.name
+        elif not isinstance(base, cst.BaseStatement):
             return
         one, two = list(_ordered_names(base)), list(_ordered_names(target))
-        if len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) * 3 <= len(one):
+        if isinstance(base, cst.Name) and one != two:
+            self._renamed.setdefault(one[0], set()).add(two[0])
+            return
+        if len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) * 2 <= len(one):
             for was, now in zip(one, two, strict=True):
                 if was != now:
                     self._renamed.setdefault(was, set()).add(now)
@@ -203,6 +208,9 @@ class Merger:
             return own
         if keys.whole(own) == keys.whole(base):
             return target
+        if len(own) == len(base) == len(target) == 1:
+            # One statement of one line, one decorator, one target of an assignment: nothing else it could be.
+            return [self.pair(own[0], base[0], target[0])]
         merged = _Lists(self, own, base, target).merge()
         return separated(merged, own, target)
 

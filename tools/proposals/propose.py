@@ -188,7 +188,10 @@ class Proposer:
             reasons.append("the counterpart is a guess by name and likeness")
         exact = version is not None and merge.untouched and len(reasons) == 1
         state = State.CHECKED if not reasons or exact else State.DOUBTFUL
-        return replace(proposal, state=state, reasons=tuple(reasons), edits=(*brings.edits, *edits))
+        return replace(
+            proposal, state=state, reasons=tuple(reasons), edits=(*brings.edits, *edits),
+            held=bool(brings.missing),
+        )  # fmt: skip
 
 
 def _doubts(merge: SymbolMerge) -> tuple[str, ...]:

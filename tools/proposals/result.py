@@ -10,7 +10,7 @@ from tools.merge.ancestors import History
 from tools.merge.text import Source, read_source
 from tools.proposals.patch import file_diff
 from tools.proposals.propose import propose
-from tools.proposals.states import OFFERED, Proposal, State
+from tools.proposals.states import Proposal, State
 from tools.proposals.verify import edited, findings_of, verified
 
 
@@ -50,13 +50,13 @@ def written(context: Context, proposals: Sequence[Proposal]) -> MergeResult:
                 state=str(proposal.state),
                 diff=shown(context, proposal),
                 evidence=ids,
-                reasons=proposal.reasons,
+                reasons=(*proposal.reasons, *(("not in report.patch",) if proposal.held else ())),
             )
         )
     return MergeResult(
         rows=tuple(rows),
         evidence=tuple(cited[i] for i in sorted(cited)),
-        patch=patch_of(context, [p for p in proposals if p.state in OFFERED]),
+        patch=patch_of(context, [p for p in proposals if p.offered]),
     )
 
 

@@ -45,8 +45,15 @@ class Proposal:
     clashes: tuple[Clash, ...] = ()
     shown: str = ""
     """What to show where there are no edits: upstream's own change."""
+    held: bool = False
+    """Kept out of the patch of all, because with it something breaks at once."""
     ancestor: str = field(default="")
     """Revision that the copy was merged from, when that is not base."""
+
+    @property
+    def offered(self) -> bool:
+        """Whether its edits go into the patch of all."""
+        return self.state in OFFERED and bool(self.edits) and not self.held
 
     @property
     def symbol(self) -> str:

@@ -13,10 +13,13 @@ from tools.checks.base import Context, all_checks
 from tools.checks.engine import run_all, type_checker
 from tools.code.cache import CodeCache
 from tools.code.tree import Tree
-from tools.findings import Finding
+from tools.findings import Finding, Severity
 from tools.merge.text import applied, read_source
-from tools.proposals.states import OFFERED, Proposal, State
+from tools.proposals.states import Proposal, State
 from tools.sources.overlay import Overlay
+_ROUNDS = 3
+"""Trials: what is held back may have hidden something."""
+
 
 def edited(context: Context, proposals: Sequence[Proposal]) -> dict[str, bytes]:
     """Path -> content with the edits of ``proposals``."""
@@ -53,34 +56,55 @@ def findings_of(context: Context) -> tuple[Finding, ...]:
 
 
 def verified(context: Context, proposals: Sequence[Proposal], known: frozenset[str]) -> list[Proposal]:
-    """``proposals`` with those demoted whose edits raise a finding that is not among ``known`` (ids)."""
-    out = _unmixed(list(proposals))
-    at_work = [n for n, p in enumerate(out) if p.state in OFFERED and p.edits]
-    if not at_work:
-        return out
-    edits = edited(context, [out[n] for n in at_work])
-    for path in [p for p, content in edits.items() if read_source(content) is None]:
-        # One of several edits spoils the file: each is tried alone, and those that do are no proposals.
-        for n in [n for n in at_work if out[n].path == path]:
-            if any(read_source(c) is None for c in edited(context, [out[n]]).values()):
-                reason = "the file would no longer parse"
-                out[n] = replace(out[n], state=State.CONFLICT, reasons=(*out[n].reasons, reason), edits=())
-    at_work = [n for n in at_work if out[n].edits]
-    edits = edited(context, [out[n] for n in at_work])
-    fresh = [f for f in findings_of(overlaid(context, edits)) if f.id not in known]
-    for finding in fresh:
-        for n in _blamed(finding, out, at_work):
+    """``proposals`` with those demoted whose edits raise a finding that is not among ``known`` (ids).
+
+    What raises a new error in its own symbol is held back from the patch, and the rest is tried again.
+    """
+    out = _readable(context, _unmixed(list(proposals)))
+    for _ in range(_ROUNDS):
+        at_work = [n for n, p in enumerate(out) if p.offered]
+        if not at_work:
+            break
+        edits = edited(context, [out[n] for n in at_work])
+        fresh = [f for f in findings_of(overlaid(context, edits)) if f.id not in known]
+        held = False
+        for finding in fresh:
+            exact, blamed = _blamed(finding, out, at_work)
             reason = f"raises {finding.check}: {finding.message}"
-            out[n] = replace(out[n], state=State.DOUBTFUL, reasons=(*out[n].reasons, reason))
+            hold = exact and finding.severity is Severity.ERROR
+            held |= hold
+            for n in blamed:
+                reasons = tuple(dict.fromkeys((*out[n].reasons, reason)))
+                out[n] = replace(out[n], state=State.DOUBTFUL, reasons=reasons, held=out[n].held or hold)
+        if not held:
+            break
     return out
 
 
-def _blamed(finding: Finding, proposals: Sequence[Proposal], at_work: Sequence[int]) -> list[int]:
+def _readable(context: Context, proposals: list[Proposal]) -> list[Proposal]:
+    """Edits that spoil their file, each tried alone, are no proposals."""
+    edits = edited(context, [p for p in proposals if p.offered])
+    spoiled = {path for path, content in edits.items() if read_source(content) is None}
+    out = []
+    for proposal in proposals:
+        if proposal.offered and proposal.path in spoiled:
+            alone = edited(context, [proposal])[proposal.path]
+            if read_source(alone) is None:
+                reasons = (*proposal.reasons, "the file would no longer parse")
+                proposal = replace(proposal, state=State.CONFLICT, reasons=reasons, edits=())
+        out.append(proposal)
+    return out
+
+
+def _blamed(
+    finding: Finding, proposals: Sequence[Proposal], at_work: Sequence[int]
+) -> tuple[bool, list[int]]:
+    """Whether it is the proposal's own symbol, and which proposals."""
     here = [n for n in at_work if proposals[n].path == finding.path]
     owner = finding.symbol.rpartition(".")[0] or finding.symbol
     exact = [n for n in here if finding.symbol == proposals[n].symbol]
     near = [n for n in here if owner and (proposals[n].symbol + ".").startswith(f"{owner}.")]
-    return exact or near or here
+    return bool(exact), exact or near or here
 
 
 def _unmixed(proposals: list[Proposal]) -> list[Proposal]:
