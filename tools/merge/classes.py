@@ -91,7 +91,12 @@ def _stubbed(text: ClassText, own: frozenset[str], added: frozenset[str]) -> str
     for name, (first, end) in sorted(text.members.items(), key=lambda m: -m[1][0]):
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         stub = [f"{indent}class {name}: {_STUB}\n"]
-        lines[first:end] = stub if name in own or name in added else []
+        if name in own or name in added:
+            lines[first:end] = stub
+            continue
+        while not lines[first - 1].strip():
+            first -= 1  # the blank lines before it go with it
+        del lines[first:end]
     whole = "".join(lines)
     try:
         ast.parse(textwrap.dedent(whole))

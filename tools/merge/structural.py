@@ -48,6 +48,10 @@ class Clash:
     target: str
 
 
+_BLOCKS = (cst.BaseCompoundStatement, cst.IndentedBlock, cst.Else)
+"""Nodes of many lines: those of the plugin stay as it wrote them wherever upstream changed nothing."""
+
+
 class _Clashing(Exception):
     """The two changes of one node exclude each other; caught where the nearest list can show both."""
 
@@ -68,6 +72,11 @@ class Merger:
         except _Clashing:
             self._clash(own, base, target)
             return own
+        meaning = self.keys.meaning
+        if meaning(own) == meaning(base) and meaning(merged) != meaning(target):
+            # A plain copy in a layout of its own, that cannot be followed statement by statement.
+            self.notes, self.clashes = [], []
+            return target
         return self._follow(merged, base, target)
 
     def _follow(self, merged: Any, base: Any, target: Any) -> Any:
@@ -93,7 +102,8 @@ class Merger:
             self._renamed.setdefault(base.value, set()).add(target.value)
         if whole(own) == whole(base):
             self._compare(base, target)
-            return target
+            if not (isinstance(own, _BLOCKS) and type(own) is type(target)):
+                return target
         special = self._special(own, base, target)
         if special is not None:
             return special
@@ -206,7 +216,7 @@ class Merger:
         keys = self.keys
         if keys.whole(base) == keys.whole(target) or keys.whole(own) == keys.whole(target):
             return own
-        if keys.whole(own) == keys.whole(base):
+        if keys.whole(own) == keys.whole(base) and not (own and isinstance(own[0], cst.BaseStatement)):
             return target
         if len(own) == len(base) == len(target) == 1:
             # One statement of one line, one decorator, one target of an assignment: nothing else it could be.

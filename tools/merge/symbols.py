@@ -34,6 +34,10 @@ def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> 
 
     Raises Unreadable when one of them is not one whole definition.
     """
+    if own == base:
+        parse_symbol(target)
+        if _indent(own) == _indent(target):
+            return SymbolMerge(target, untouched=True)
     module, mine = parse_symbol(own)
     old, new = parse_symbol(base)[1], parse_symbol(target)[1]
     vocabulary = _vocabulary(names, own, base, target)
@@ -50,6 +54,10 @@ def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> 
         keys.meaning(mine) == keys.meaning(old),
         lost_comments(own, base, text),
     )
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def rendered(module: cst.Module, node: Any) -> str:
