@@ -24,18 +24,28 @@ def run(file: Path, plugin: str | None, out: Path, cache: Path | None, offline: 
     """Writes ``recheck.md`` and ``recheck.json`` into ``out``; the status says whether anything is left to do."""
     earlier = _report(file)
     if earlier.blocked:
-        raise Stop(Exit.USAGE, str(file), "that review could not be finished", "Give the report of a whole review.")
+        raise Stop(
+            Exit.USAGE, str(file), "that review could not be finished", "Give the report of a whole review."
+        )
     try:
         profile = load_profile(earlier.profile)
     except KeyError as error:
-        raise Stop(Exit.USAGE, str(file), str(error.args[0]), "Use the version that wrote the report.") from None
+        raise Stop(
+            Exit.USAGE, str(file), str(error.args[0]), "Use the version that wrote the report."
+        ) from None
     folder = cache or default_cache()
 
     with shown(screen.quiet) as progress:
 
         def opened(spec: str, role: Role) -> Snapshot:
             return open_source(
-                spec, role=role, profile=profile, python=None, cache=folder, offline=offline, progress=progress
+                spec,
+                role=role,
+                profile=profile,
+                python=None,
+                cache=folder,
+                offline=offline,
+                progress=progress,
             )
 
         try:
@@ -49,7 +59,9 @@ def run(file: Path, plugin: str | None, out: Path, cache: Path | None, offline: 
             )
             result = recheck(trees, earlier)
         except SourceError as error:
-            raise Stop(Exit.BLOCKED, redacted(error.what), redacted(error.why), redacted(error.remedy)) from None
+            raise Stop(
+                Exit.BLOCKED, redacted(error.what), redacted(error.why), redacted(error.remedy)
+            ) from None
     _write(result, out)
     for line in as_text(result).splitlines()[2:5]:
         screen.say(line)

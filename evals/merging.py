@@ -37,9 +37,7 @@ def merged_symbols(
     counterparts = counterparts_of(context)
     assert counterparts is not None
     proposer = Proposer(context, history)
-    proposals = {
-        (p.path, p.symbol): p for p in verified(context, list(proposer.all()), known)
-    }
+    proposals = {(p.path, p.symbol): p for p in verified(context, list(proposer.all()), known)}
     after = _Settled(context.plugin.snapshot, settled, context.profile.plugin_package)
     files = _FileMerges(context, counterparts.upstream_modules)
     for row in counterparts.rows:
@@ -127,7 +125,7 @@ class _FileMerges:
 
     def __init__(self, context: Context, upstream_modules: object) -> None:
         self._context, self._upstream_modules = context, upstream_modules
-        self._merged: dict[str, Source | None | str] = {}
+        self._merged: dict[str, Source | str | None] = {}
 
     def outcome(self, row: Counterpart, path: str, wanted: str) -> str:
         if path not in self._merged:
@@ -138,7 +136,7 @@ class _FileMerges:
         text = _function(merged, row.symbol.qualname)
         return "differs" if text is None else _ended(text, wanted)
 
-    def _merge(self, module: str, path: str) -> Source | None | str:
+    def _merge(self, module: str, path: str) -> Source | str | None:
         assert self._context.before is not None
         base, target = self._context.before.upstream, self._context.upstream
         for upstream in self._upstream_modules(module):  # type: ignore[operator]

@@ -54,7 +54,9 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
     compared = _stored(state, bench, "compare")
     checked = _stored(state, bench, "check")
     merged = _stored(state, bench, "merge")
-    evidence = {item["id"]: item for part in (inventory, checked, merged) for item in part.get("evidence", ())}
+    evidence = {
+        item["id"]: item for part in (inventory, checked, merged) for item in part.get("evidence", ())
+    }
     report = Report(
         tool_version=tool_version(),
         profile=state["profile"],

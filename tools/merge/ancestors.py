@@ -83,7 +83,11 @@ def nearest(own: str, base: str, versions: Iterable[Version]) -> Version | None:
     best: tuple[int, Version] | None = None
     for version in versions if limit else ():
         distance = _distance(mine, _statements(version.text))
-        if distance <= _CLEARLY * limit and limit - distance >= _LEAST and (best is None or distance < best[0]):
+        if (
+            distance <= _CLEARLY * limit
+            and limit - distance >= _LEAST
+            and (best is None or distance < best[0])
+        ):
             best = distance, version
     return best[1] if best is not None else None
 
@@ -97,6 +101,8 @@ def _statements(text: str) -> list[str]:
     node: ast.stmt = ast.parse(f"if 1:\n{text}" if text[:1].isspace() else text).body[0]
     node = node.body[0] if isinstance(node, ast.If) else node
     for inner in ast.walk(node):
-        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(inner, clean=False):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            inner, clean=False
+        ):
             inner.body = inner.body[1:] or [ast.Pass()]
     return [line.strip() for line in ast.unparse(node).splitlines()]

@@ -98,7 +98,9 @@ def _statement(target: Tree, module: str, name: str) -> str | None:
             continue
         if found.name in ("", "."):  # "." is `import a.b as c`
             return f"import {home} as {found.bound}" if found.name else f"import {home}"
-        return f"from {home} import {found.name}" + (f" as {found.bound}" if found.bound != found.name else "")
+        return f"from {home} import {found.name}" + (
+            f" as {found.bound}" if found.bound != found.name else ""
+        )
     return None
 
 

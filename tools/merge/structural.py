@@ -118,7 +118,9 @@ class Merger:
 
     def _compare(self, base: Any, target: Any) -> None:
         """Learn names from a pair of statements that differ in nothing else."""
-        if isinstance(base, cst.Param) and self.keys.meaning(base.annotation) == self.keys.meaning(target.annotation):
+        if isinstance(base, cst.Param) and self.keys.meaning(base.annotation) == self.keys.meaning(
+            target.annotation
+        ):
             base, target = base.name, target.name
         elif not isinstance(base, cst.BaseStatement):
             return
@@ -141,7 +143,9 @@ class Merger:
                 merged = self._list(mine, old, new)
             elif name in ("annotation", "returns"):
                 merged = self._annotation(mine, old, new)
-            elif isinstance(mine, cst.CSTNode) or isinstance(old, cst.CSTNode) or isinstance(new, cst.CSTNode):
+            elif (
+                isinstance(mine, cst.CSTNode) or isinstance(old, cst.CSTNode) or isinstance(new, cst.CSTNode)
+            ):
                 merged = self._optional(mine, old, new)
             else:
                 merged = _scalar(mine, old, new)
@@ -257,7 +261,9 @@ class Merger:
 class _Lists:
     """One list merged. Own's order holds; what upstream inserted follows what it follows there."""
 
-    def __init__(self, merger: Merger, own: Sequence[Any], base: Sequence[Any], target: Sequence[Any]) -> None:
+    def __init__(
+        self, merger: Merger, own: Sequence[Any], base: Sequence[Any], target: Sequence[Any]
+    ) -> None:
         self.merger, self.keys = merger, merger.keys
         self.own, self.base, self.target = own, base, target
         self.of_own, self.of_target = align(base, own, self.keys), align(base, target, self.keys)
@@ -338,7 +344,7 @@ class _Lists:
                     waiting = []
                 place, known = at, True
             elif j not in self.was:
-                if known or place == -1 and j == 0:
+                if known or (place == -1 and j == 0):
                     out.setdefault(place, []).append(element)
                     self._beside(place, element)
                     known = known or j == 0

@@ -75,7 +75,9 @@ def _vocabulary(names: Mapping[str, str], own: str, base: str, target: str) -> d
     here = frozenset(_WORD.findall(own))
     there = frozenset(_WORD.findall(base)) | frozenset(_WORD.findall(target))
     return {
-        theirs: mine for mine, theirs in names.items() if mine in here and theirs in there and theirs not in here
+        theirs: mine
+        for mine, theirs in names.items()
+        if mine in here and theirs in there and theirs not in here
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tools.code.syntax import parse
+import itertools
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """As Python counts lines: form feeds and Unicode separators end none."""
@@ -114,7 +115,7 @@ def applied(source: Source, edits: Iterable[Edit]) -> bytes:
     """The file with ``edits``. Equal ones count once. Raises ValueError when two overlap."""
     lines = list(source.lines)
     ordered = sorted(set(edits), key=lambda e: (e.start, e.end, e.lines))
-    for one, two in zip(ordered, ordered[1:], strict=False):
+    for one, two in itertools.pairwise(ordered):
         if one.end > two.start:
             raise ValueError(f"edits of lines {one.start + 1} and {two.start + 1} overlap")
     for edit in reversed(ordered):

@@ -73,7 +73,13 @@ class Proposer:
         if self._left_the_class(row):
             reason = f"upstream's class has it from {row.target.id} now"
             return Proposal(row, path, State.REMOVED, (reason,)) if was else None
-        if was is None or now is None or own is None or type(was) is not type(now) or type(own) is not type(now):
+        if (
+            was is None
+            or now is None
+            or own is None
+            or type(was) is not type(now)
+            or type(own) is not type(now)
+        ):
             return None
         texts = self._texts(row)
         version = self._ancestor(row, texts) if texts is not None and isinstance(own, Function) else None
@@ -97,11 +103,15 @@ class Proposer:
         """Whether the original was a method of the counterpart itself and is inherited there now."""
         if row.how is not How.MEMBER or row.base is None or row.target is None:
             return False
-        owner = self._counterparts.by_symbol.get(f"{row.symbol.module}:{row.symbol.qualname.rpartition('.')[0]}")
+        owner = self._counterparts.by_symbol.get(
+            f"{row.symbol.module}:{row.symbol.qualname.rpartition('.')[0]}"
+        )
         if owner is None or owner.base is None or owner.target is None:
             return False
         was = row.base.module == owner.base.module and row.base.qualname.startswith(f"{owner.base.qualname}.")
-        now = row.target.module == owner.target.module and row.target.qualname.startswith(f"{owner.target.qualname}.")
+        now = row.target.module == owner.target.module and row.target.qualname.startswith(
+            f"{owner.target.qualname}."
+        )
         return was and not now
 
     def _texts(self, row: Counterpart) -> tuple[str, str, str] | None:
@@ -115,9 +125,16 @@ class Proposer:
         return found[0], found[1], found[2]
 
     def _ancestor(self, row: Counterpart, texts: tuple[str, str, str]) -> Version | None:
-        if self._history is None or row.base is None or texts[0] == texts[1] or _share(texts[1], texts[0]) < _COPY:
+        if (
+            self._history is None
+            or row.base is None
+            or texts[0] == texts[1]
+            or _share(texts[1], texts[0]) < _COPY
+        ):
             return None
-        return nearest(texts[0], texts[1], self._history.versions(self._base.paths[row.base.module], row.base.qualname))
+        return nearest(
+            texts[0], texts[1], self._history.versions(self._base.paths[row.base.module], row.base.qualname)
+        )
 
     def _merged(
         self, row: Counterpart, own: Function | Class, mine: str, old: str, new: str
@@ -163,7 +180,9 @@ class Proposer:
             reason = "the plugin has an implementation of its own here; upstream's change is shown, nothing is merged"
             return replace(proposal, state=State.DIFFERENT, reasons=(reason,), edits=(), text=mine)
         if merge.clashes:
-            return replace(proposal, state=State.CONFLICT, clashes=merge.clashes, edits=(), reasons=_doubts(merge))
+            return replace(
+                proposal, state=State.CONFLICT, clashes=merge.clashes, edits=(), reasons=_doubts(merge)
+            )
         if not edits:
             replaced = [n for n in merge.notes if n.doubt is Doubt.REPLACED]
             state = State.DIFFERENT if replaced else State.PRESENT
@@ -172,14 +191,20 @@ class Proposer:
         meant = covered(source.lines, markers)
         lost = [c for c in merge.lost if is_marker(c, markers)]
         if lost or any(_touches(edit, meant) for edit in edits):
-            reason = f"`{lost[0]}` would go" if lost else "a marker covers lines that upstream's change touches"
+            reason = (
+                f"`{lost[0]}` would go" if lost else "a marker covers lines that upstream's change touches"
+            )
             return replace(proposal, state=State.DIFFERENT, reasons=(reason, *_doubts(merge)))
         brings = needed(source, mine, merge.text, self._target, row.target.module)
         reasons = [*_doubts(merge), *(f"the comment `{c}` goes" for c in merge.lost)]
         if not merge.untouched:
-            reasons.append("the plugin changed this symbol too; whether the new code needs the like is to be judged")
+            reasons.append(
+                "the plugin changed this symbol too; whether the new code needs the like is to be judged"
+            )
         if version is not None:
-            reasons.append(f"the copy was taken from {version.revision[:12]}, not from base, and is merged from there")
+            reasons.append(
+                f"the copy was taken from {version.revision[:12]}, not from base, and is merged from there"
+            )
         reasons += news
         reasons += [f"nothing binds {name} in this file" for name in brings.missing]
         own = [s for s in brings.brought if f"from {row.target.module} import" in s]

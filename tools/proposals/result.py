@@ -40,7 +40,11 @@ def written(context: Context, proposals: Sequence[Proposal]) -> MergeResult:
     rows = []
     for proposal in proposals:
         ids = _cite(context, proposal)
-        cited |= {i: (context.evidence.get(i) or context.before.evidence[i]) for i in ids} if context.before else {}
+        cited |= (
+            {i: (context.evidence.get(i) or context.before.evidence[i]) for i in ids}
+            if context.before
+            else {}
+        )
         target = proposal.row.target or proposal.row.base
         rows.append(
             MergeRow(
@@ -93,6 +97,3 @@ def _cite(context: Context, proposal: Proposal) -> tuple[str, ...]:
     sides = ((context, row.symbol), (context.before, row.base), (context, row.target))
     found = [where.cite_definition(symbol) for where, symbol in sides if symbol is not None]
     return tuple(dict.fromkeys(i for i in found if i is not None))
-
-
-

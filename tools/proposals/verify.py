@@ -15,8 +15,9 @@ from tools.code.cache import CodeCache
 from tools.code.tree import Tree
 from tools.findings import Finding, Severity
 from tools.merge.text import applied, read_source
-from tools.proposals.states import Proposal, State
+from tools.proposals.states import OFFERED, Proposal, State
 from tools.sources.overlay import Overlay
+
 _ROUNDS = 3
 """Trials: what is held back may have hidden something."""
 

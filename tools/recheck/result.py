@@ -57,7 +57,8 @@ def as_text(result: RecheckResult) -> str:
         (
             "Earlier findings that are left",
             [
-                f"`{f.path}` `{f.symbol}` {f.check}: **{f.status}**. {f.message}" + (f" ({f.why})" if f.why else "")
+                f"`{f.path}` `{f.symbol}` {f.check}: **{f.status}**. {f.message}"
+                + (f" ({f.why})" if f.why else "")
                 for f in result.fates
                 if f.status is not Status.FIXED
             ],
@@ -79,6 +80,10 @@ def _counts(counter: Counter[str]) -> str:
 def _difference(row: Difference) -> str:
     if not row.symbol:
         return f"`{row.path}` cannot be read"
-    at = f", lines {', '.join(map(str, row.lines[:12]))}{' …' if len(row.lines) > 12 else ''}" if row.lines else ""
+    at = (
+        f", lines {', '.join(map(str, row.lines[:12]))}{' …' if len(row.lines) > 12 else ''}"
+        if row.lines
+        else ""
+    )
     lacks = f", {row.missing} lines of target are not there" if row.missing else ""
     return f"`{row.path}` `{row.symbol}` against `{row.counterpart}`{at}{lacks}"

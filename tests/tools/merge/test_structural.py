@@ -175,4 +175,6 @@ def test_arguments_over_several_lines_keep_their_form() -> None:
     base = "def f():\n    g(\n        a=1,\n    )\n"
     target = "def f():\n    g(\n        a=1,\n        z=3,\n    )\n"
     merged = merge(own, base, target)
-    assert merged.text == "def f():\n    g(\n        a=1,\n        z=3,\n        # mine\n        m=2,\n    )\n"
+    assert (
+        merged.text == "def f():\n    g(\n        a=1,\n        z=3,\n        # mine\n        m=2,\n    )\n"
+    )

@@ -85,7 +85,9 @@ LINES = st.one_of(
 def functions(draw: st.DrawFn) -> str:
     """A function of a few statements."""
     body = [line for lines in draw(st.lists(LINES, min_size=1, max_size=6)) for line in lines]
-    parameters = draw(st.lists(st.sampled_from(["a", "b", "c=1", "d=None"]), unique=True, max_size=3).map(sorted))
+    parameters = draw(
+        st.lists(st.sampled_from(["a", "b", "c=1", "d=None"]), unique=True, max_size=3).map(sorted)
+    )
     indented = "".join(f"    {line}\n" for line in body)
     return f"def f({', '.join(parameters)}):\n{indented}"
 
@@ -134,7 +136,9 @@ def test_git_applies_every_patch(before: str, after: str, tmp_path_factory: pyte
 CLASS = "class A(B):\n    x = 1\n\n    def keep(self):\n        return 1\n\n    def old(self):\n        return 0\n"
 
 
-def classes(own: str, base: str, target: str, *, copied: bool = True) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def classes(
+    own: str, base: str, target: str, *, copied: bool = True
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     texts = [class_text(source(t.encode()), "A") for t in (own, base, target)]
     result = merge_class(texts[0], texts[1], texts[2], {}, copied=copied)
     return result.merge.text, result.added, result.removed
@@ -153,7 +157,9 @@ def test_a_copied_class_gains_and_loses_methods_with_upstream() -> None:
 
 def test_a_method_that_the_plugin_changed_is_not_removed() -> None:
     own = CLASS.replace("return 0", "return 5")
-    text, _, removed = classes(own, CLASS, "class A(B):\n    x = 1\n\n    def keep(self):\n        return 1\n")
+    text, _, removed = classes(
+        own, CLASS, "class A(B):\n    x = 1\n\n    def keep(self):\n        return 1\n"
+    )
     assert removed == ()
     assert "return 5" in text
 
