@@ -129,7 +129,8 @@ def likeness(one: Any, two: Any) -> float:
 def _simple(one: cst.SimpleStatementLine, two: cst.SimpleStatementLine) -> float:
     if len(one.body) != 1 or len(two.body) != 1:
         return _dice(one, two)
-    first, second = one.body[0], two.body[0]
+    first: Any = one.body[0]
+    second: Any = two.body[0]
     if isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString):
         both = isinstance(second, cst.Expr) and isinstance(second.value, cst.SimpleString)
         return 0.9 if both else 0.0
@@ -139,10 +140,10 @@ def _simple(one: cst.SimpleStatementLine, two: cst.SimpleStatementLine) -> float
         return 0.0
     if isinstance(first, cst.Expr) and isinstance(first.value, cst.Call):
         called = isinstance(second, cst.Expr) and isinstance(second.value, cst.Call)
-        if called and _text(first.value.func) == _text(second.value.func):  # type: ignore[union-attr]
+        if called and _text(first.value.func) == _text(second.value.func):
             return 0.6 + 0.4 * _dice(one, two)
     if isinstance(first, cst.Return):
-        return max(_ALIKE, _dice(one, two)) if first.value and second.value else 0.5  # type: ignore[union-attr]
+        return max(_ALIKE, _dice(one, two)) if first.value and second.value else 0.5
     return _dice(one, two)
 
 

@@ -105,7 +105,8 @@ class Keys:
             number = self._number(("str", text))
             comments = tuple(comments_in(node))
             return number, self._number((number, comments)) if comments else number
-        parts, whole = [], []
+        parts: list[tuple[str, int]] = []
+        whole: list[tuple[str, object]] = []
         plain = True
         for name, value in every_field(node):
             if is_layout(value):
@@ -121,7 +122,7 @@ class Keys:
             parts.append((name, one))
             whole.append((name, two))
         number = self._number((type(node), tuple(parts)))
-        return number, number if plain else self._number((type(node), "whole", tuple(whole)))  # type: ignore[arg-type]
+        return number, number if plain else self._number((type(node), "whole", tuple(whole)))
 
     def _number(self, key: object) -> int:
         return self._interned.setdefault(key, len(self._interned))
@@ -146,8 +147,9 @@ def _layout_type(kind: type) -> bool:
 def is_layout(value: object) -> bool:
     """True for what carries whitespace, comments and punctuation only."""
     if isinstance(value, list | tuple):
-        return bool(value) and _layout_type(type(value[0]))
-    return value is cst.MaybeSentinel.DEFAULT or _layout_type(type(value))
+        return bool(value) and is_layout(value[0])
+    kind: type[object] = type(value)
+    return value is cst.MaybeSentinel.DEFAULT or _layout_type(kind)  # type: ignore[arg-type]
 
 
 def literal(node: cst.CSTNode) -> str | None:

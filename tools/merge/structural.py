@@ -192,7 +192,7 @@ class Merger:
         mine, old, new = _links(own), _links(base), _links(target)
         if len(mine[0]) == len(old[0]) == len(new[0]) == 1:
             return None
-        links = self._list(mine[0], old[0], new[0])
+        links: list[cst.If] = list(self._list(mine[0], old[0], new[0]))
         rest = self._optional(mine[1], old[1], new[1])
         if not links:
             raise _Clashing
@@ -210,7 +210,7 @@ class Merger:
         out = merged[0]
         for index, operand in enumerate(merged[1:]):
             out = cst.BooleanOperation(out, operators[min(index, len(operators) - 1)], operand)
-        if len(merged) > 1 and getattr(own, "lpar", ()):
+        if len(merged) > 1 and getattr(own, "lpar", None):
             out = out.with_changes(lpar=own.lpar, rpar=own.rpar)
         return out
 
@@ -290,19 +290,19 @@ class _Lists:
 
     def _already(self) -> dict[int, int]:
         """Target's new elements that the plugin has too: index in target -> index in own."""
-        free = {}
+        free: dict[object, list[int]] = {}
         for j, element in enumerate(self.own):
             if j not in self.in_base:
                 free.setdefault(self.keys.meaning(element), []).append(j)
                 name = name_of(element, self.keys)
                 if name is not None:
-                    free.setdefault(f"named {name}", []).append(j)  # type: ignore[arg-type]
+                    free.setdefault(f"named {name}", []).append(j)
         found: dict[int, int] = {}
         for j, element in enumerate(self.target):
             if j in self.was:
                 continue
             name = name_of(element, self.keys)
-            waiting = free.get(self.keys.meaning(element)) or free.get(f"named {name}")  # type: ignore[call-overload]
+            waiting = free.get(self.keys.meaning(element)) or free.get(f"named {name}")
             waiting = [j for j in waiting or () if j not in found.values()]
             if waiting:
                 found[j] = waiting[0]

@@ -148,7 +148,7 @@ class Proposer:
             source = self.source(tree, symbol.module)
             assert source is not None
             sides.append(class_text(source, symbol.qualname))
-        result = merge_class(*sides, names, copied=not self._derives(row))  # type: ignore[call-arg]
+        result = merge_class(sides[0], sides[1], sides[2], names, copied=not self._derives(row))
         news = [f"upstream added {', '.join(result.added)}"] if result.added else []
         news += [f"upstream removed {', '.join(result.removed)}"] if result.removed else []
         return result.merge, tuple(news)

@@ -30,8 +30,9 @@ def fates(
     """Status of each of ``earlier``. ``now`` maps ids to present findings; ``failed`` names checks that broke
     down, ``undecided`` holds what they could not decide.
 
-    Still present: the same finding. Partly fixed: another place of the same cause is left. Masked: it could not be seen
-    whether it is there, because its check failed or cannot decide now, or its file cannot be read. Fixed: none of these.
+    Still present: the same finding. Partly fixed: another place of the same cause is left. Masked: it could not
+    be seen whether it is there, because its check failed or cannot decide now, or its file cannot be read. Fixed:
+    none of these.
     """
     broken = {entry.partition(":")[0] for entry in failed}
     causes: dict[tuple[str, str], list[Finding]] = {}

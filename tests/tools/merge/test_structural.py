@@ -79,10 +79,10 @@ def same(merged: SymbolMerge, wanted: str) -> None:
             id="operands of one condition",
         ),
         pytest.param(
-            "def f(x):\n    if x == 1:\n        return 1\n    else:\n        return 0\n",
-            "def f(x):\n    if x == 1:\n        return 1\n    elif x == 'mine':\n        return 5\n    else:\n        return 0\n",
-            "def f(x):\n    if x == 1:\n        return 2\n    else:\n        return 7\n",
-            "def f(x):\n    if x == 1:\n        return 2\n    elif x == 'mine':\n        return 5\n    else:\n        return 7\n",
+            "def f(x):\n    if x == 1:\n        return 1\n    else:\n        x = 0\n",
+            "def f(x):\n    if x == 1:\n        return 1\n    elif m:\n        pass\n    else:\n        x = 0\n",
+            "def f(x):\n    if x == 1:\n        return 2\n    else:\n        x = 7\n",
+            "def f(x):\n    if x == 1:\n        return 2\n    elif m:\n        pass\n    else:\n        x = 7\n",
             id="branches of an if",
         ),
         pytest.param(
