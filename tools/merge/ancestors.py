@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -21,8 +20,12 @@ _CLEARLY = 0.5
 """Share of base's distance that an earlier version may have at most."""
 _LEAST = 2
 """Statements. Nearer by less is chance."""
+_LOOKED_AT = 4
+"""Versions that are compared as syntax, the nearest by their lines first."""
 _VERSIONS = 24
 """Of one file, the newest first."""
+_COMMITS = 2000
+"""That touch any of the files; about a year."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Version:
 class History(Protocol):
     """Where earlier versions come from."""
 
+    def expect(self, paths: Iterable[str]) -> None:
+        """Upstream files that will be asked for; looked up together, which is much faster than one by one."""
+
     def versions(self, path: str, name: str) -> Iterable[Version]:
         """Distinct texts of ``name`` in the upstream file ``path``, newest first."""
 
@@ -45,51 +51,71 @@ class GitHistory:
 
     def __init__(self, folder: Path, revision: str) -> None:
         self._folder, self._revision, self._blobs = folder, revision, Blobs(folder)
-        self._files = lru_cache(maxsize=512)(self._read)
+        self._log: dict[str, list[tuple[str, str]]] = {}
+        self._files: dict[str, list[tuple[str, Source]]] = {}
+
+    def expect(self, paths: Iterable[str]) -> None:
+        """As :class:`History`. What git does not know has no versions."""
+        wanted = sorted(p for p in set(paths) if p not in self._log)
+        self._log.update({path: [] for path in wanted})
+        if not wanted:
+            return
+        try:
+            log = git_text(
+                self._folder, "log", "--first-parent", f"-n{_COMMITS}", "--format=%H", "--raw",
+                "--no-abbrev", "--no-renames", self._revision, "--", *wanted,
+            )  # fmt: skip
+        except GitFailed:
+            return
+        revision = ""
+        for line in log.splitlines():
+            if line.startswith(":"):
+                head, _, path = line.partition("\t")
+                known = self._log.get(path)
+                if known is not None and len(known) < _VERSIONS:
+                    known.append((revision, head.split()[3]))
+            elif line:
+                revision = line
 
     def versions(self, path: str, name: str) -> Iterable[Version]:
-        """As :class:`History`. A file that git does not know has none."""
+        """As :class:`History`."""
+        if path not in self._files:
+            self.expect([path])
+            self._files[path] = list(self._read(path))
         seen: dict[str, Version] = {}
-        for revision, source in self._files(path):
-            if source is not None and name in source.spans:
+        for revision, source in self._files[path]:
+            if name in source.spans:
                 text = source.text(name)
                 seen.setdefault(text, Version(revision, text))
         return tuple(seen.values())
 
-    def _read(self, path: str) -> list[tuple[str, Source | None]]:
-        try:
-            log = git_text(
-                self._folder, "log", "--first-parent", f"-n{_VERSIONS}", "--format=%H", "--raw",
-                "--no-abbrev", "--no-renames", self._revision, "--", path,
-            )  # fmt: skip
-        except GitFailed:
-            return []
-        found: list[tuple[str, Source | None]] = []
-        revision = ""
-        for line in log.splitlines():
-            if line.startswith(":"):
-                content = self._blobs.read(line.split()[3])
-                if content is not None:
-                    found.append((revision, read_source(content)))
-            elif line:
-                revision = line
-        return found
+    def _read(self, path: str) -> Iterator[tuple[str, Source]]:
+        for revision, blob in self._log[path]:
+            content = self._blobs.read(blob)
+            source = read_source(content) if content is not None else None
+            if source is not None:
+                yield revision, source
 
 
-def nearest(own: str, base: str, versions: Iterable[Version]) -> Version | None:
+def nearest(own: str, base: str, versions: Callable[[], Iterable[Version]]) -> Version | None:
     """The version that ``own`` was copied from; None when that is base, as far as one can tell."""
     mine = _statements(own)
     limit = _distance(mine, _statements(base))
+    if limit < _LEAST:
+        return None
+    lines = _lines(own)
+    closest = sorted(versions(), key=lambda v: _distance(lines, _lines(v.text)))[:_LOOKED_AT]
     best: tuple[int, Version] | None = None
-    for version in versions if limit else ():
+    for version in closest:
         distance = _distance(mine, _statements(version.text))
-        if (
-            distance <= _CLEARLY * limit
-            and limit - distance >= _LEAST
-            and (best is None or distance < best[0])
-        ):
+        near = distance <= _CLEARLY * limit and limit - distance >= _LEAST
+        if near and (best is None or distance < best[0]):
             best = distance, version
     return best[1] if best is not None else None
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _distance(one: list[str], two: list[str]) -> int:

@@ -48,6 +48,9 @@ class Proposer:
 
     def all(self) -> Iterator[Proposal]:
         """One for each symbol concerned."""
+        if self._history is not None:
+            rows = (row.base for row in self._counterparts.rows if row.base is not None)
+            self._history.expect(self._base.paths[b.module] for b in rows if b.module in self._base.paths)
         for row in self._counterparts.rows:
             found = self._one(row)
             if found is not None:
@@ -132,9 +135,8 @@ class Proposer:
             or _share(texts[1], texts[0]) < _COPY
         ):
             return None
-        return nearest(
-            texts[0], texts[1], self._history.versions(self._base.paths[row.base.module], row.base.qualname)
-        )
+        history, path, name = self._history, self._base.paths[row.base.module], row.base.qualname
+        return nearest(texts[0], texts[1], lambda: history.versions(path, name))
 
     def _merged(
         self, row: Counterpart, own: Function | Class, mine: str, old: str, new: str
