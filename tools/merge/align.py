@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
 import libcst as cst
 
-from tools.merge.nodes import Keys, words_in
+from tools.merge.nodes import Keys
 
 _ALIKE = 0.55
 """Share of common words from which two statements are one, changed."""
@@ -30,7 +29,7 @@ def align(left: Sequence[Any], right: Sequence[Any], keys: Keys) -> dict[int, in
     at = (0, 0)
     blocks = SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
     for block in blocks:
-        _gap(left, right, (at[0], block.a), (at[1], block.b), out)
+        _gap(left, right, (at[0], block.a), (at[1], block.b), out, keys)
         for offset in range(block.size):
             out[block.a + offset] = block.b + offset
         at = block.a + block.size, block.b + block.size
@@ -65,7 +64,7 @@ def _ordered(left: Sequence[Any], right: Sequence[Any], keys: Keys) -> dict[int,
     out: dict[int, int] = {}
     at = (0, 0)
     for block in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks():
-        _gap(left, right, (at[0], block.a), (at[1], block.b), out)
+        _gap(left, right, (at[0], block.a), (at[1], block.b), out, keys)
         out.update({block.a + k: block.b + k for k in range(block.size)})
         at = block.a + block.size, block.b + block.size
     return out
@@ -87,13 +86,18 @@ def name_of(node: Any, keys: Keys) -> str | None:
 
 
 def _gap(
-    left: Sequence[Any], right: Sequence[Any], a: tuple[int, int], b: tuple[int, int], out: dict[int, int]
+    left: Sequence[Any],
+    right: Sequence[Any],
+    a: tuple[int, int],
+    b: tuple[int, int],
+    out: dict[int, int],
+    keys: Keys,
 ) -> None:
     """Pairs changed elements of one gap in order: the pairing with the most likeness in sum."""
     rows, columns = a[1] - a[0], b[1] - b[0]
     if not rows or not columns or rows * columns > _MOST:
         return
-    score = [[likeness(left[a[0] + i], right[b[0] + j]) for j in range(columns)] for i in range(rows)]
+    score = [[likeness(left[a[0] + i], right[b[0] + j], keys) for j in range(columns)] for i in range(rows)]
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
         for j in range(columns - 1, -1, -1):
@@ -110,41 +114,41 @@ def _gap(
             j += 1
 
 
-def likeness(one: Any, two: Any) -> float:
+def likeness(one: Any, two: Any, keys: Keys) -> float:
     """0 to 1: whether two elements of one list are the same element at two times."""
     if type(one) is not type(two):
         return 0.0
     if isinstance(one, cst.FunctionDef | cst.ClassDef):
         return 1.0 if one.name.value == two.name.value else 0.0
     if isinstance(one, cst.SimpleStatementLine):
-        return _simple(one, two)
+        return _simple(one, two, keys)
     if isinstance(one, cst.If | cst.While):
-        return 0.5 * _dice(one.test, two.test) + 0.5 * _dice(one, two)
+        return 0.5 * _dice(one.test, two.test, keys) + 0.5 * _dice(one, two, keys)
     if isinstance(one, cst.For):
-        same = _dice(one.target, two.target) + _dice(one.iter, two.iter)
-        return 0.3 * same + 0.4 * _dice(one.body, two.body)
-    return _dice(one, two)
+        same = _dice(one.target, two.target, keys) + _dice(one.iter, two.iter, keys)
+        return 0.3 * same + 0.4 * _dice(one.body, two.body, keys)
+    return _dice(one, two, keys)
 
 
-def _simple(one: cst.SimpleStatementLine, two: cst.SimpleStatementLine) -> float:
+def _simple(one: cst.SimpleStatementLine, two: cst.SimpleStatementLine, keys: Keys) -> float:
     if len(one.body) != 1 or len(two.body) != 1:
-        return _dice(one, two)
+        return _dice(one, two, keys)
     first: Any = one.body[0]
     second: Any = two.body[0]
     if isinstance(first, cst.Expr) and isinstance(first.value, cst.SimpleString):
         both = isinstance(second, cst.Expr) and isinstance(second.value, cst.SimpleString)
         return 0.9 if both else 0.0
     if stored(first) and stored(first) == stored(second):
-        return 0.6 + 0.4 * _dice(one, two)
+        return 0.6 + 0.4 * _dice(one, two, keys)
     if type(first) is not type(second):
         return 0.0
     if isinstance(first, cst.Expr) and isinstance(first.value, cst.Call):
         called = isinstance(second, cst.Expr) and isinstance(second.value, cst.Call)
         if called and _text(first.value.func) == _text(second.value.func):
-            return 0.6 + 0.4 * _dice(one, two)
+            return 0.6 + 0.4 * _dice(one, two, keys)
     if isinstance(first, cst.Return):
-        return max(_ALIKE, _dice(one, two)) if first.value and second.value else 0.5
-    return _dice(one, two)
+        return max(_ALIKE, _dice(one, two, keys)) if first.value and second.value else 0.5
+    return _dice(one, two, keys)
 
 
 def stored(node: Any) -> tuple[str, ...]:
@@ -160,22 +164,7 @@ def _text(node: cst.CSTNode) -> str:
     return "".join(cst.Module([]).code_for_node(node).split()).strip("()")
 
 
-def _dice(one: cst.CSTNode, two: cst.CSTNode) -> float:
-    first, second = _bag(one), _bag(two)
+def _dice(one: Any, two: Any, keys: Keys) -> float:
+    first, second = keys.words(one), keys.words(two)
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
-
-
-_BAGS: dict[int, tuple[Counter[str], cst.CSTNode]] = {}
-
-
-def _bag(node: cst.CSTNode) -> Counter[str]:
-    known = _BAGS.get(id(node))
-    if known is None:
-        if len(_BAGS) > 20_000:
-            _BAGS.clear()
-        known = _BAGS[id(node)] = (Counter(words_in(node)), node)
-    return known[0]
-
-
-Likeness = Callable[[Any, Any], float]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -94,7 +94,8 @@ class GitHistory:
             content = self._blobs.read(blob)
             source = read_source(content) if content is not None else None
             if source is not None:
-                yield revision, source
+                # Of some thousand versions only the text is of use.
+                yield revision, replace(source, tree=ast.Module(body=[], type_ignores=[]), nodes={})
 
 
 def nearest(own: str, base: str, versions: Callable[[], Iterable[Version]]) -> Version | None:

@@ -5,6 +5,7 @@ Two keys for each node: its meaning (layout, quotes, parentheses and trailing co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -76,6 +77,14 @@ class Keys:
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, int, cst.CSTNode]] = {}
         self._interned: dict[object, int] = {}
+        self._words: dict[int, tuple[Counter[str], object]] = {}
+
+    def words(self, node: Any) -> Counter[str]:
+        """What :func:`words_in` gives, counted."""
+        known = self._words.get(id(node))
+        if known is None:
+            known = self._words[id(node)] = (Counter(words_in(node)), node)
+        return known[0]
 
     def meaning(self, node: Any) -> int:
         """Equal for nodes that do the same."""
