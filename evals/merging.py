@@ -9,6 +9,7 @@ counterpart differs between base and target; docstrings and comments do not coun
 from __future__ import annotations
 
 import ast
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -27,6 +28,8 @@ from tools.proposals.states import Proposal, State
 from tools.proposals.verify import verified
 from tools.sources.gitcmd import GitFailed, git
 from tools.sources.snapshot import Snapshot
+
+VERDICTS = Path(__file__).parent / "merge_verdicts.json"
 
 
 def merged_symbols(
@@ -195,17 +198,41 @@ def _row(name: str, rows: Sequence[MergedSymbol]) -> str:
     return "| " + " | ".join(str(c) for c in cells) + " |"
 
 
+def merge_tables(measured: Sequence[tuple[str, Sequence[MergedSymbol]]]) -> list[str]:
+    """The table, and below it every checked merge that differs with the judgement on it."""
+    judged = {tuple(key): verdict for *key, verdict in _verdicts()}
+    out = [
+        "# Merges beside what the maintainers wrote",
+        "",
+        "Copied functions that both sides changed; equal as syntax, docstrings and comments apart.",
+        "`lines`: exact by a line merge of the symbol; `file`: by one of the whole file.",
+        "",
+        *table(measured),
+        "",
+        "Checked merges that differ:",
+        "",
+    ]
+    for case, rows in measured:
+        for row in rows:
+            if row.state == State.CHECKED and row.product != "exact":
+                verdict = judged.get((case, row.path, row.symbol), "not judged")
+                out.append(f"- {case}: `{row.path}` `{row.symbol}`: {verdict}")
+    return out
+
+
+def _verdicts() -> list[list[str]]:
+    """(case, path, symbol, judgement) of checked merges that were read."""
+    rows: list[list[str]] = json.loads(VERDICTS.read_text(encoding="utf-8"))
+    return rows
+
+
 def main() -> None:
     """Print the table of the records named on the command line, and each checked merge that differs."""
     records = [
         (Path(name).stem, ReviewRecord.model_validate_json(Path(name).read_bytes())) for name in sys.argv[1:]
     ]
     measured = [(name, record.merging) for name, record in records if record.merging]
-    print("\n".join(table(measured)))
-    for name, rows in measured:
-        for row in rows:
-            if row.state == State.CHECKED and row.product != "exact":
-                print(f"{name}: {row.path} {row.symbol}: {row.product}")
+    print("\n".join(merge_tables(measured)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +29,23 @@ class SymbolMerge:
     """Comments that only the plugin had and the merged text has not."""
 
 
-def merge_symbol(own: str, base: str, target: str, names: Mapping[str, str]) -> SymbolMerge:
+def merge_symbol(
+    own: str, base: str, target: str, names: Mapping[str, str], local: Collection[str] = ()
+) -> SymbolMerge:
     """Merge the texts of three definitions. ``names`` maps the plugin's names to upstream's.
+
+    Upstream's code is read in the plugin's words where the copy uses them, or where the plugin's file defines them
+    (``local``) and the copy does not use upstream's.
 
     Raises Unreadable when one of them is not one whole definition.
     """
-    if own == base:
+    vocabulary = _vocabulary(names, own, base, target, frozenset(local))
+    if own == base and not vocabulary:
         parse_symbol(target)
         if _indent(own) == _indent(target):
             return SymbolMerge(target, untouched=True)
     module, mine = parse_symbol(own)
     old, new = parse_symbol(base)[1], parse_symbol(target)[1]
-    vocabulary = _vocabulary(names, own, base, target)
     if vocabulary:
         old, new = old.visit(Renaming(vocabulary)), new.visit(Renaming(vocabulary))  # type: ignore[assignment]
     keys = Keys()
@@ -70,14 +75,17 @@ def rendered(module: cst.Module, node: Any) -> str:
     return text
 
 
-def _vocabulary(names: Mapping[str, str], own: str, base: str, target: str) -> dict[str, str]:
-    """Upstream's name -> the plugin's, where the plugin's copy has its own throughout."""
-    here = frozenset(_WORD.findall(own))
+def _vocabulary(
+    names: Mapping[str, str], own: str, base: str, target: str, local: frozenset[str]
+) -> dict[str, str]:
+    """Upstream's name -> the plugin's."""
+    words = frozenset(_WORD.findall(own))
+    here = words | local
     there = frozenset(_WORD.findall(base)) | frozenset(_WORD.findall(target))
     return {
         theirs: mine
         for mine, theirs in names.items()
-        if mine in here and theirs in there and theirs not in here
+        if mine in here and theirs in there and theirs not in words
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import unified_diff
@@ -25,6 +26,10 @@ from tools.proposals.states import Proposal, State
 
 _COPY = 0.4
 """Share of base's lines that the plugin's symbol must have to be called a copy of it."""
+_DEVICE = re.compile(
+    r"\b\w*[pP]latform\.\w+|\b(?:get_|is_|has_)?device_capability\w*|\bis_(?:cuda|rocm|xpu|hopper)\w*"
+)
+"""Questions about the device: what upstream answers for its own is to be answered for MACA."""
 _LONGEST = 400
 """Lines of upstream's own change that are shown."""
 
@@ -143,7 +148,10 @@ class Proposer:
     ) -> tuple[SymbolMerge, tuple[str, ...]]:
         names = self._counterparts.names
         if isinstance(own, Function):
-            return merge_symbol(mine, old, new, names), ()
+            source = self.source(self._plugin, row.symbol.module)
+            assert source is not None
+            local = [name for name in source.spans if "." not in name and name != row.symbol.qualname]
+            return merge_symbol(mine, old, new, names, local), ()
         sides = []
         for tree, symbol in ((self._plugin, row.symbol), (self._base, row.base), (self._target, row.target)):
             assert symbol is not None
@@ -202,6 +210,11 @@ class Proposer:
         if not merge.untouched:
             reasons.append(
                 "the plugin changed this symbol too; whether the new code needs the like is to be judged"
+            )
+        asked = sorted(set(_DEVICE.findall(merge.text)) - set(_DEVICE.findall(mine)))
+        if asked:
+            reasons.append(
+                f"the new code asks which device it runs on: {', '.join(f'`{a}`' for a in asked[:3])}"
             )
         if version is not None:
             reasons.append(

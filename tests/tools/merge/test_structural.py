@@ -178,3 +178,10 @@ def test_arguments_over_several_lines_keep_their_form() -> None:
     assert (
         merged.text == "def f():\n    g(\n        a=1,\n        z=3,\n        # mine\n        m=2,\n    )\n"
     )
+
+
+def test_new_code_speaks_of_the_plugins_class_where_its_file_has_one() -> None:
+    base, target = "def f():\n    return 1\n", "def f():\n    return Backend.size() + 1\n"
+    merged = merge_symbol(base, base, target, {"MacaBackend": "Backend"}, {"MacaBackend"})
+    same(merged, "def f():\n    return MacaBackend.size() + 1\n")
+    assert merge_symbol(base, base, target, {"MacaBackend": "Backend"}).text == target

@@ -184,3 +184,11 @@ def git_applies(found: Context, result: MergeResult) -> bool:
             if done.returncode:
                 return False
     return True
+
+
+def test_new_code_that_asks_for_the_device_is_doubtful() -> None:
+    head = "from vllm.platforms import current_platform\n"
+    target = head + BASE.replace("y = scale(x)", "y = scale(x) if current_platform.is_cuda() else x")
+    _, proposal = one(head + BASE, head + BASE, target)
+    assert proposal.state is State.DOUBTFUL
+    assert any("current_platform.is_cuda" in reason for reason in proposal.reasons)
