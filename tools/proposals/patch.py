@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from typing import Any
 
 _CONTEXT = 3
 _NONE_AT_END = "\\ No newline at end of file\n"
@@ -48,11 +49,31 @@ def _groups(one: Sequence[bytes], two: Sequence[bytes]) -> Iterable[list[_Opcode
     tail = 0
     while tail < min(len(one), len(two)) - head and one[-1 - tail] == two[-1 - tail]:
         tail += 1
-    lead = max(0, head - _CONTEXT)
-    last = max(0, tail - _CONTEXT)
-    matcher = SequenceMatcher(None, one[lead : len(one) - last], two[lead : len(two) - last], autojunk=False)
-    for group in matcher.get_grouped_opcodes(_CONTEXT):
-        yield [(tag, i1 + lead, i2 + lead, j1 + lead, j2 + lead) for tag, i1, i2, j1, j2 in group]
+    middle = SequenceMatcher(None, one[head : len(one) - tail], two[head : len(two) - tail], autojunk=False)
+    whole = _Known(
+        [
+            ("equal", 0, head, 0, head),
+            *(
+                (tag, i1 + head, i2 + head, j1 + head, j2 + head)
+                for tag, i1, i2, j1, j2 in middle.get_opcodes()
+            ),
+            ("equal", len(one) - tail, len(one), len(two) - tail, len(two)),
+        ]
+    )
+    for group in whole.get_grouped_opcodes(_CONTEXT):
+        yield [part for part in group if part[1] < part[2] or part[3] < part[4]]
+
+
+class _Known(SequenceMatcher[bytes]):
+    """Groups opcodes that were found in a part of the lines."""
+
+    def __init__(self, opcodes: list[Any]) -> None:
+        super().__init__(None, [], [])
+        self._known = opcodes
+
+    def get_opcodes(self) -> list[Any]:
+        """Those given."""
+        return self._known
 
 
 def _header(group: Sequence[_Opcode], headings: Sequence[tuple[int, int, str]]) -> bytes:

@@ -133,6 +133,14 @@ def test_git_applies_every_patch(before: str, after: str, tmp_path_factory: pyte
     assert patched(tmp_path_factory.mktemp("p"), "a b.py", old, file_diff("a b.py", old, new)) == new
 
 
+def test_an_insertion_that_repeats_what_follows_keeps_its_context(tmp_path: Path) -> None:
+    lines = b"".join(b"line %d\n" % n for n in range(20))
+    same = b"# one\n# two\n# three\n# four\n"
+    old = lines + same + lines
+    new = lines + same + b"x = 1\n" + same + lines
+    assert patched(tmp_path, "a.py", old, file_diff("a.py", old, new)) == new
+
+
 CLASS = "class A(B):\n    x = 1\n\n    def keep(self):\n        return 1\n\n    def old(self):\n        return 0\n"
 
 
