@@ -102,6 +102,10 @@ def review(
         ),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
+    merges: Annotated[
+        bool | None,
+        typer.Option("--merges", help="Merge upstream's changes into copied symbols, as report.patch."),
+    ] = None,
     offline: Annotated[
         bool | None, typer.Option("--offline", help="Use no network; releases must be in the cache.")
     ] = None,
@@ -124,6 +128,7 @@ def review(
         "profile": profile,
         "python": python,
         "cache": cache,
+        "merges": merges,
         "offline": offline,
         "quiet": quiet,
     }
@@ -199,6 +204,34 @@ def preflight(
         settings = load_settings(given, here)
         screen.quiet = settings.quiet
         return run_preflight(settings, here, cwd, json, screen)
+
+    finish(work, quiet=bool(quiet))
+
+
+@app.command()
+def recheck(
+    report: Annotated[Path, typer.Argument(metavar="REPORT.json", help="report.json of an earlier review.")],
+    plugin: Annotated[
+        str | None, typer.Option(help="The plugin as it is now. Default: what the report says it read.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for recheck.md and recheck.json. Default: that of the report.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use no network; releases must be in the cache.")
+    ] = False,
+    quiet: Quiet = None,
+) -> None:
+    """Look again after edits: which findings are gone, and which differences from target nothing accounts for.
+
+    Exit status: 0 nothing left to do, 1 something is, 2 wrong use, 3 something needed could not be read.
+    """
+
+    def work(screen: Screen) -> Exit:
+        from agent.recheck import run
+
+        return run(report, plugin, out or report.parent, cache, offline, screen)
 
     finish(work, quiet=bool(quiet))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import Exit, Stop
-from agent.nodes import check, compare, inventory, preflight, report, scope
+from agent.nodes import check, compare, inventory, merge, preflight, report, scope
 from agent.state import BlockedEntry, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
@@ -39,6 +39,7 @@ STEPS: tuple[Step, ...] = (
     Step("inventory", inventory.run),
     Step("compare", compare.run),
     Step("check", check.run),
+    Step("merge", merge.run),
     Step("report", report.run),
 )
 """In the order they run. A step that blocks goes straight to the last one."""

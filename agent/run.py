@@ -94,6 +94,7 @@ def request_of(settings: ReviewSettings, cwd: Path) -> Request:
         "python": settings.python,
         "cache": str(settings.cache) if settings.cache else None,
         "offline": settings.offline,
+        "merges": settings.merges,
         "cwd": str(cwd),
     }
 

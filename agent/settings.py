@@ -69,6 +69,8 @@ class ReviewSettings(BaseSettings):
     A reviewed plugin's own file cannot set it."""
     cache: Path | None = None
     """Folder for downloads and summaries. A reviewed plugin's own file cannot set it."""
+    merges: bool = False
+    """Merge upstream's changes into the plugin's copies, symbol by symbol, and write them as report.patch."""
     offline: bool = False
     """Use no network; releases must be in the cache."""
     quiet: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 Role = Literal["plugin", "base", "target"]
 ROLES: tuple[Role, ...] = ("plugin", "base", "target")
@@ -22,6 +22,8 @@ class Request(TypedDict):
     cache: str | None
     offline: bool
     cwd: str
+    merges: NotRequired[bool]
+    """Absent in sessions of before there were merges."""
 
 
 class BlockedEntry(TypedDict):

@@ -181,7 +181,8 @@ class Workbench:
     def _all_remembered(self, state: ReviewState, opened: list[Snapshot]) -> bool:
         """True when no step will need the trees."""
         results, profile = ResultCache(self.cache(state)), self.profile(state)
-        return all(results.get(step, opened, profile) is not None for step in REMEMBERED)
+        steps = (*REMEMBERED, "merge") if state["request"].get("merges") else REMEMBERED
+        return all(results.get(step, opened, profile) is not None for step in steps)
 
     def _wait_opened(self) -> None:
         if self._ahead is not None:

@@ -50,6 +50,9 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Reviews at a time.")] = 2,
     timeout: Annotated[int, typer.Option(min=1, help="Seconds for one review.")] = 600,
     offline: Annotated[bool, typer.Option(help="Releases only from the cache.")] = False,
+    merges: Annotated[
+        bool, typer.Option("--merges", help="Also merge copied code at the start of each case (minutes).")
+    ] = False,
 ) -> None:
     """Run the reviews of every case and score them. Goes on where an interrupted run stopped.
 
@@ -66,7 +69,13 @@ def run(
         chosen = _cases(cases, case, family, split)
         tools = _baselines(baseline)
         options = Options(
-            cache or default_cache(), repos_folder(repos, Path.cwd()), tools, jobs, timeout, offline
+            cache or default_cache(),
+            repos_folder(repos, Path.cwd()),
+            tools,
+            jobs,
+            timeout,
+            offline,
+            merges,
         )
 
         def said(what: str, how: str) -> None:
@@ -159,7 +168,10 @@ def _write(outcomes: list[Outcome], tools: tuple[str, ...], out: Path, old: Resu
     from evals.results import results_of
     from tools.results import own_code
 
-    not_run = {**{b: "not asked for" for b in BASELINES if b not in tools}, **_METRICS_NOT_YET}
+    not_run = {b: "not asked for" for b in BASELINES if b not in tools}
+    if not any(o.record and o.record.merging for o in outcomes):
+        not_run["merge exactness"] = "not asked for (--merges)"
+    not_run["model calls, tokens, cost"] = "no step asks a model"
     results = results_of(
         outcomes,
         tools,
@@ -176,13 +188,6 @@ def _write(outcomes: list[Outcome], tools: tuple[str, ...], out: Path, old: Resu
     raise Stop(
         Exit.BLOCKED, f"{len(lost)} of {len(results.cases)} cases", f"not run whole: {', '.join(lost)}"
     )
-
-
-_METRICS_NOT_YET = {
-    "merge exactness": "there is no three-way merge yet",
-    "commit accounting": "there is no audit of commits yet",
-    "model calls, tokens, cost": "no step asks a model",
-}
 
 
 def _finish(work: Callable[[Screen], Exit]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.findings import Frozen
 
-FORMAT = 1
+FORMAT = 2
 """Of ReviewRecord; part of the key under which records are kept."""
 
 
@@ -46,6 +46,23 @@ class NeedsWork(Frozen):
     """Path -> functions, methods and classes that the maintainers changed and that were there before."""
 
 
+class MergedSymbol(Frozen):
+    """A copied function that the maintainers and upstream both changed, and what each way of merging makes of it.
+
+    Ways end ``exact`` (the maintainers' own result, as syntax), ``differs``, ``conflict`` or ``nothing`` (no proposal).
+    """
+
+    path: str
+    symbol: str
+    state: str
+    """Of the product's proposal; '' without one."""
+    product: str
+    lines: str
+    """A line merge of the symbol (``git merge-file``)."""
+    file: str
+    """A line merge of the whole file with the counterpart of the same path; one conflict spoils a file."""
+
+
 class ReviewRecord(Frozen):
     """One review."""
 
@@ -68,3 +85,4 @@ class ReviewRecord(Frozen):
     settled: str
     """The revision taken for settled."""
     needs: NeedsWork | None = None
+    merging: tuple[MergedSymbol, ...] | None = None

@@ -26,6 +26,7 @@ from tools.profiles import load_profile
 from tools.results import own_code
 
 ROOT = Path(__file__).parent.parent
+MERGES = "merges"
 Progress = Callable[[str, str], None]
 """Called with (case and review, what happened)."""
 
@@ -54,6 +55,8 @@ class Options:
     jobs: int = 2
     timeout: int = 600
     offline: bool = False
+    merges: bool = False
+    """Also merge the copied symbols of the review at each case's start: takes minutes."""
 
 
 def replay(cases: Sequence[Case], options: Options, progress: Progress | None = None) -> list[Outcome]:
@@ -110,10 +113,11 @@ class _Running:
                 process.terminate()
 
 
-def parts_of(options: Options) -> list[tuple[str, ...]]:
-    """What is run and kept apart: the checks with the quick baselines, then each slow baseline."""
+def parts_of(options: Options, review: Review) -> list[tuple[str, ...]]:
+    """What is run and kept apart: the checks with the quick baselines, then merges, then each slow baseline."""
     quick = tuple(b for b in options.baselines if b not in SLOW)
-    return [("checks", *quick), *((b,) for b in options.baselines if b in SLOW)]
+    merges = [(MERGES,)] if options.merges and review.whole else []
+    return [("checks", *quick), *merges, *((b,) for b in options.baselines if b in SLOW)]
 
 
 def job_of(review: Review, options: Options, part: Sequence[str]) -> dict[str, Any]:
@@ -128,10 +132,21 @@ def job_of(review: Review, options: Options, part: Sequence[str]) -> dict[str, A
         "base": upstream_spec(case.base, case, options.repos),
         "target": upstream_spec(review.target, case, options.repos),
         "whole": review.whole,
+        "history": _history(case, options.repos),
         "part": list(part),
         "cache": str(options.cache),
         "offline": options.offline,
     }
+
+
+def _history(case: Case, repos: Path | None) -> str:
+    """A clone of upstream at base, for what copies were really taken from; '' where there is none."""
+    if case.base.commit is None:
+        return ""
+    try:
+        return f"{clone_of(case.upstream, repos)}@{case.base.commit}"
+    except NotRun:
+        return ""
 
 
 def key_of(review: Review, settled: str, part: Sequence[str]) -> str:
@@ -140,23 +155,21 @@ def key_of(review: Review, settled: str, part: Sequence[str]) -> str:
     profile = load_profile(case.profile)
     versions = [f"{u.release} {u.commit if not u.sdist else ''}" for u in (case.base, review.target)]
     whole = str(review.whole)
-    code = _adapters() if set(part) <= SLOW else f"{own_code()} {_adapters()} {_evals_code()}"
-    parts = (str(FORMAT), code, profile.model_dump_json(), case.plugin, review.revision)
+    code = _adapters() if set(part) <= SLOW else f"{FORMAT} {own_code()} {_adapters()} {_evals_code()}"
+    parts = (code, profile.model_dump_json(), case.plugin, review.revision)
     return short_hash(*parts, settled, *versions, whole, *part)
 
 
 def _evals_code() -> str:
     """Digest of the code here that decides a record besides the product's own."""
-    return _digest("worker.py")
+    return _digest("worker.py", "merging.py", "records.py")
 
 
 def _adapters() -> str:
     """Digest of the code that runs other tools and reads what they say. The product's own is left out: it cannot
     change what they say, and some take minutes."""
     folder = ROOT / "evals" / "baselines"
-    return _digest(
-        "causes.py", "symbols.py", "records.py", *(f"baselines/{p.name}" for p in folder.glob("*.py"))
-    )
+    return _digest("causes.py", "symbols.py", *(f"baselines/{p.name}" for p in folder.glob("*.py")))
 
 
 def _digest(*names: str) -> str:
@@ -186,13 +199,17 @@ def _leads(clone: Path, old: str, new: str) -> bool:
 
 def _one(review: Review, options: Options, running: _Running) -> Outcome:
     whole: Outcome | None = None
-    for part in parts_of(options):
+    for part in parts_of(options, review):
         try:
             outcome = _part(review, options, part, running)
         except NotRun as missing:
             outcome = Outcome(review, None, str(missing))
         if whole is None:
             whole = outcome
+        elif whole.record is not None and part == (MERGES,):
+            found = outcome.record.merging if outcome.record else None
+            record = whole.record.model_copy(update={"merging": found})
+            whole = replace(whole, record=record, kept=whole.kept and outcome.kept)
         elif whole.record is not None:
             # A baseline that fails is told in its row of the table and loses nothing else.
             more = outcome.record.baselines if outcome.record else {part[0]: ToolRun(reason=outcome.reason)}
@@ -221,7 +238,7 @@ def _part(review: Review, options: Options, part: Sequence[str], running: _Runni
     if reason:
         return Outcome(review, None, reason, failed=True)
     record = ReviewRecord.model_validate_json(place.read_bytes())
-    if "checks" in part and record.code != own_code():
+    if not set(part) <= SLOW and record.code != own_code():
         place.unlink()
         return Outcome(review, None, "the program's code changed while it ran", failed=True)
     return Outcome(review, record)

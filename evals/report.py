@@ -1,4 +1,4 @@
-"""Writes what an evaluation found: ``results.json``, ``results.md``, plots, and one folder a case."""
+"""Writes what an evaluation found: ``results.json``, ``results.md``, ``merges.md``, plots, and one folder a case."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.matching import Standing, finds
+from evals.merging import merge_tables
 from evals.metrics import Score
 from evals.plots import NAMES as PLOTS
 from evals.plots import CannotPlot, write_plots
@@ -39,6 +40,11 @@ def write_results(results: Results, outcomes: Sequence[Outcome], out: Path) -> R
     (out / "results.md").write_text(markdown(results), encoding="utf-8")
     for case in results.cases:
         _write_case(case, [o for o in outcomes if o.review.case.id == case.id], out / "cases" / case.id)
+    measured = [
+        (o.review.case.id, o.record.merging) for o in outcomes if o.record is not None and o.record.merging
+    ]
+    if measured:
+        (out / "merges.md").write_text("\n".join(merge_tables(measured)) + "\n", encoding="utf-8")
     return results
 
 

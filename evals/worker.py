@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from evals.baselines import BASELINES, ToolMissing
-from evals.records import NeedsWork, ReviewRecord, Row, ToolRun
+from evals.merging import merged_symbols
+from evals.records import MergedSymbol, NeedsWork, ReviewRecord, Row, ToolRun
 from evals.symbols import REST, FileSymbols, file_symbols, symbol_changes
 from tools.checks.base import Context
+from tools.checks.engine import CheckResult
 from tools.code.tree import Tree
 from tools.code.typecheck import TypeCheckError
 from tools.findings import Finding
+from tools.merge.ancestors import GitHistory
 from tools.profiles import load_profile
 from tools.results import own_code
 from tools.review import Trees, compare, load_trees, run_checks
@@ -38,13 +41,13 @@ def run(job: dict[str, Any]) -> ReviewRecord:
     base, target = opened(job["base"], "base"), opened(job["target"], "target")
     started = time.perf_counter()
     trees = load_trees(plugin, base, target, profile, cache)
-    checks = "checks" in job["part"]
-    result = run_checks(trees) if checks else None
+    checks, merges = "checks" in job["part"], "merges" in job["part"]
+    result = run_checks(trees) if checks or merges else None
     wall = time.perf_counter() - started
     peak = _peak()
     places = _Places(trees.plugin)
     changes = symbol_changes(plugin, settled, profile.plugin_package) if checks else {}
-    findings = tuple(_row(f, places) for f in result.findings) if result else ()
+    findings = tuple(_row(f, places) for f in result.findings) if result and checks else ()
     return ReviewRecord(
         code=own_code(),
         findings=findings,
@@ -58,7 +61,17 @@ def run(job: dict[str, Any]) -> ReviewRecord:
         symbols_changed=sum(len(s) for s in _existing(changes, places).values()),
         settled=job["settled_revision"],
         needs=_needs(trees, findings, changes, places) if checks and job["whole"] else None,
+        merging=_merging(trees, settled, result, job) if result and merges else None,
     )
+
+
+def _merging(
+    trees: Trees, settled: Snapshot, result: CheckResult, job: dict[str, Any]
+) -> tuple[MergedSymbol, ...]:
+    folder, _, revision = str(job.get("history", "")).rpartition("@")
+    history = GitHistory(Path(folder), revision) if folder else None
+    known = frozenset(f.id for f in result.findings)
+    return tuple(merged_symbols(trees.context(), settled, known, history))
 
 
 def _peak() -> float:

@@ -200,7 +200,10 @@ class MergeRow(Frozen):
     counterpart: str
     state: str
     diff: str
+    """A patch that git applies; for a conflict both sides; for what is not merged upstream's own change."""
     evidence: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    """What to look at before the merge is taken, or why there is none."""
 
 
 class Blocked(Frozen):

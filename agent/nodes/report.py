@@ -18,6 +18,7 @@ from tools.sources.redact import redacted
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """Stores the report and writes it in the forms asked for."""
     from agent.report import ReportWriteError, RuleInfo, write_reports
+    from agent.report.files import write_atomically
     from tools.review import rules
 
     bench.progress("writing the report", 0, None)
@@ -34,6 +35,10 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
     try:
         _keep_out_of_git(out)
         written = write_reports(report, out, tuple(request["format"]), rules=documentation)
+        patch = bench.store.get(state["results"]["patch"]) if "patch" in state.get("results", {}) else ""
+        if patch:
+            write_atomically(out / "report.patch", patch.encode("utf-8"))
+            written.append(out / "report.patch")
     except ReportWriteError as error:
         raise Stop(Exit.BLOCKED, str(error.path), error.why, error.remedy) from None
     return {
@@ -48,7 +53,10 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
     inventory = _stored(state, bench, "inventory")
     compared = _stored(state, bench, "compare")
     checked = _stored(state, bench, "check")
-    evidence = {item["id"]: item for part in (inventory, checked) for item in part.get("evidence", ())}
+    merged = _stored(state, bench, "merge")
+    evidence = {
+        item["id"]: item for part in (inventory, checked, merged) for item in part.get("evidence", ())
+    }
     report = Report(
         tool_version=tool_version(),
         profile=state["profile"],
@@ -65,6 +73,7 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         findings=tuple(checked.get("findings", ())),
         unresolved=tuple(checked.get("unresolved", ())),
         inventory=tuple(inventory.get("rows", ())),
+        merges=tuple(merged.get("rows", ())),
         evidence=tuple(evidence[key] for key in sorted(evidence)),
     )
     return report.model_copy(update={"findings": tuple(sorted(report.findings, key=lambda f: f.sort_key))})

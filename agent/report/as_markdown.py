@@ -172,7 +172,13 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
             for row in report.dispositions
         ],
         "merges": [
-            _row(cell_code(row.path), cell_code(row.symbol), cell_code(row.counterpart), cell(row.state))
+            _row(
+                cell_code(row.path),
+                cell_code(row.symbol),
+                cell_code(row.counterpart),
+                cell(row.state),
+                cell(clip("; ".join(row.reasons), 160)),
+            )
             for row in report.merges
         ],
         "unchanged": [f"- {code(name)}" for name in report.coverage.unchanged],

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +126,43 @@ def test_the_page_opens(reviewed: Path, scheme: str, tmp_path: Path) -> None:
         browser.open((reviewed / "report.html").as_uri(), scheme=scheme)
         assert browser.problems == []
         assert browser.js("document.querySelectorAll('[id^=F]').length") > 100
+
+
+def test_merges_apply_and_a_recheck_tells_what_they_repair(
+    tmp_path: Path, cache: Path, reviewed: Path
+) -> None:
+    done = review(
+        tmp_path / "out", tmp_path / "state", cache, "--merges", "--format", "json", "--fail-on", "never"
+    )
+    assert done.returncode == 0, done.stderr
+    merged = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    plain = json.loads((reviewed / "report.json").read_text(encoding="utf-8"))
+    assert merged["findings"] == plain["findings"]
+    assert plain["merges"] == []
+    states = {row["state"] for row in merged["merges"]}
+    assert {"clean and checked", "clean but doubtful"} <= states
+    plugin = tmp_path / "plugin"
+    shutil.copytree(next((cache / "releases").glob("vllm-ascend/0.11.0/**/vllm_ascend")).parent, plugin)
+    patch = tmp_path / "out" / "report.patch"
+    for command in (["init", "-q"], ["apply", "--check", str(patch)], ["apply", str(patch)]):
+        subprocess.run(["git", *command], cwd=plugin, check=True)
+    again = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "agent",
+            "recheck",
+            str(tmp_path / "out" / "report.json"),
+            "--plugin",
+            str(plugin),
+        ],
+        env={**os.environ, "METAX_UPGRADE_CACHE": str(cache), "METAX_UPGRADE_STATE": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 1, again.stderr
+    result = json.loads((tmp_path / "out" / "recheck.json").read_text(encoding="utf-8"))
+    assert {f["status"] for f in result["fates"]} >= {"fixed", "still present"}
+    assert len(result["fates"]) == len(plain["findings"])
+    assert any(d["account"] == "unaccounted" for d in result["differences"])
