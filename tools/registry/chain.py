@@ -8,6 +8,7 @@ outside both packages. Where code of the plugin hands over to upstream's own imp
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from tools.code.syntax import dotted
@@ -29,6 +30,9 @@ from tools.registry.values import Form, Frame, Value
 from tools.registry.walk import ATTACHED, Node, Walker, branches, collapsed, nodes, table_of
 
 _KINDS = (QUANTIZATION, CUSTOM_OP, LINEAR_KERNEL, ATTENTION, MODEL)
+Layers = tuple[tuple[Resolution, ...], tuple[Resolution, ...]]
+"""Classes that the layer at hand is an instance of, and classes that it is not."""
+_ISINSTANCE = re.compile(r"^(?P<no>not \()?isinstance\(layer, (?P<cls>[\w.]+)\)\)?$")
 _LONGEST = 400
 """Steps of one chain; what is beyond is counted."""
 _STAGES = (
@@ -44,10 +48,15 @@ _CITED = frozenset({"registration", "lookup", "config", "selected method", "orac
 
 def chains_of(subject: Subject) -> tuple[Chain, ...]:
     """A chain for every key that is in force, by kind and key; computed once for a subject."""
+    return branches_of(subject).made
+
+
+def branches_of(subject: Subject) -> Builder:
+    """What the chains are made of, for readers that want the definitions behind the steps."""
     found = subject.shared.get("chains")
-    if not isinstance(found, tuple):
-        builder = Builder(subject)
-        found = subject.shared["chains"] = tuple(builder.chains())
+    if not isinstance(found, Builder):
+        found = subject.shared["chains"] = Builder(subject)
+        found.made = tuple(found.chains())
     return found
 
 
@@ -57,6 +66,9 @@ class Builder:
     def __init__(self, subject: Subject) -> None:
         self.subject, self.world = subject, subject.world
         self.walker = Walker(subject)
+        self.made: tuple[Chain, ...] = ()
+        self.trees: dict[tuple[str, str], list[Node]] = {}
+        """(kind, key) -> the steps from the lookup on, nothing left out."""
         self.startup = startup_of(subject)
         self._shown: dict[tuple[str, str], str] = {}
         """Classes whose chain was made -> the key it was made for."""
@@ -85,7 +97,7 @@ class Builder:
         for cls in self.classes(item):
             first = self._shown.setdefault((item.kind, cls.id), item.key)
             if first != item.key:
-                node = self.walker.node("effective class", cls, note=f"the same class as for {first}: see its chain")
+                node = self.walker.node("effective class", cls, note=f"the same class as {first}")
             elif item.kind == QUANTIZATION:
                 node = self.config(cls)
             elif item.kind == ATTENTION:
@@ -94,8 +106,9 @@ class Builder:
                 node = self.walker.node("model", cls, note="its layers are constructed from the key's class")
             else:
                 node = self.op(cls)
-            out.append(collapsed(node))
-        return out
+            out.append(node)
+        self.trees[item.kind, item.key] = out
+        return [collapsed(node) for node in out]
 
     def classes(self, item: Registration) -> tuple[Resolution, ...]:
         """The classes registered by ``item``, class paths included."""
@@ -150,7 +163,32 @@ class Builder:
             node.children.append(self._selection(method, cls, frozenset()))
         return node
 
-    def _selection(self, method: Value, cls: Resolution | None, seen: frozenset[str]) -> Node:
+    def _layers(self, guards: tuple[str, ...], where: Resolution, known: Layers) -> Layers | None:
+        """What is known of the layer's class under ``guards``; None when they contradict what was known."""
+        yes, no = known
+        for guard in guards:
+            found = _ISINSTANCE.match(guard)
+            if found is None:
+                continue
+            cls = self.world.name(where.module, where.qualname, found["cls"])
+            if cls.kind is not Kind.CLASS:
+                continue
+            if found["no"]:
+                if any(self.world.is_subclass(y, cls.id) for y in yes):
+                    return None
+                no = (*no, cls)
+                continue
+            if any(self.world.is_subclass(cls, n.id) for n in no):
+                return None
+            related = [self.world.is_subclass(cls, y.id) or self.world.is_subclass(y, cls.id) for y in yes]
+            if not all(related):
+                return None
+            yes = (*yes, cls)
+        return yes, no
+
+    def _selection(
+        self, method: Value, cls: Resolution | None, seen: frozenset[str], known: Layers = ((), ())
+    ) -> Node:
         node = self.walker.node("selection", method.ref)
         node.frame = method.frame
         if cls is not None and self.walker.side(cls.module) == "plugin" and node.where == "upstream":
@@ -161,7 +199,10 @@ class Builder:
         seen = seen | {method.ref.id}
         self._attach(body.node, method.frame)
         for returned, guards in branches(body.node.body):
-            for child in self._returned(returned, method.frame, seen):
+            kinds = self._layers(guards, method.ref, known)
+            if kinds is None:
+                continue
+            for child in self._returned(returned, method.frame, seen, kinds):
                 child.when = child.when or " and ".join(guards)
                 node.children.append(child)
         node.children = _merged(node.children)
@@ -178,7 +219,9 @@ class Builder:
                         known = self.walker.attached.get(target.attr, ())
                         self.walker.attached[target.attr] = tuple(dict.fromkeys((*known, *values)))
 
-    def _returned(self, node: ast.Return, frame: Frame, seen: frozenset[str]) -> Iterator[Node]:
+    def _returned(
+        self, node: ast.Return, frame: Frame, seen: frozenset[str], known: Layers
+    ) -> Iterator[Node]:
         value = node.value
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             path, _ = self.walker.place(frame.function)
@@ -188,7 +231,7 @@ class Builder:
             functions = [v for v in self.walker.values.callees(value, frame) if v.form is Form.FUNCTION]
             if functions:
                 for function in functions:
-                    yield self._selection(function, function.receiver, seen)
+                    yield self._selection(function, function.receiver, seen, known)
                 return
         found = [v for v in self.walker.values.of(value, frame) if v.form in (Form.INSTANCE, Form.CLASS)]
         for each in found:
