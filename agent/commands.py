@@ -6,6 +6,7 @@ import os
 import select
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,14 @@ sessions_app = typer.Typer(help="Earlier runs.", no_args_is_help=True)
 checks_app = typer.Typer(help="What is checked.", invoke_without_command=True)
 app.add_typer(sessions_app, name="sessions")
 app.add_typer(checks_app, name="checks")
+
+
+class Record(StrEnum):
+    """What has a schema."""
+
+    REPORT = "report"
+    PREFLIGHT = "preflight"
+
 
 Quiet = Annotated[bool | None, typer.Option("--quiet", "-q", help="Print errors only.")]
 Envelope = Annotated[
@@ -86,7 +95,11 @@ def review(
         str | None, typer.Option(help="Plugin family. Default: the one whose package is found.")
     ] = None,
     python: Annotated[
-        str | None, typer.Option(metavar="INTERPRETER", help="Where 'installed:' looks for packages.")
+        str | None,
+        typer.Option(
+            metavar="INTERPRETER",
+            help="Where 'installed:' looks for packages; what it would import is reported too.",
+        ),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Folder for downloads and summaries.")] = None,
     offline: Annotated[
@@ -125,6 +138,69 @@ def review(
         return start_review(settings, cwd, screen)
 
     finish(work, quiet=bool(quiet), envelope=json_envelope)
+
+
+@app.command()
+def preflight(
+    python: Annotated[
+        str | None, typer.Option(metavar="INTERPRETER", help="The interpreter that is to run vLLM.")
+    ] = None,
+    vllm_source: Annotated[
+        str | None,
+        typer.Option(
+            help="vLLM to compare with: PATH, PATH@REV or vllm==X. Default: the target of the settings."
+        ),
+    ] = None,
+    plugin_source: Annotated[
+        str | None,
+        typer.Option(help="The plugin, in the same forms. Default: the checkout of the current folder."),
+    ] = None,
+    cwd: Annotated[
+        Path | None, typer.Option(help="Folder that vLLM is started in. Default: the current one.")
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the record there; - prints it instead of tables."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEVERITY",
+            help="Exit with 1 if a discrepancy is at least error, warning or note; or never. Default: error.",
+        ),
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Plugin family.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for downloads.")] = None,
+    offline: Annotated[bool | None, typer.Option("--offline", help="Use no network.")] = None,
+    quiet: Quiet = None,
+) -> None:
+    """Show what an interpreter would import, and whether that is what is reviewed and edited.
+
+    A read-only probe runs in the interpreter, with this environment and in the folder given, as vLLM would; it
+    imports neither vLLM nor the plugin. Exit status: 0 collected, 1 discrepancies at or above --fail-on, 2 wrong
+    use, 3 the interpreter or a source could not be read.
+    """
+    given = {
+        "plugin": plugin_source,
+        "target": vllm_source,
+        "python": python,
+        "fail_on": fail_on,
+        "profile": profile,
+        "cache": cache,
+        "offline": offline,
+        "quiet": quiet,
+    }
+
+    def work(screen: Screen) -> Exit:
+        from agent.preflight import run_preflight
+        from agent.settings import load_settings
+
+        here = _current_folder()
+        settings = load_settings(given, here)
+        screen.quiet = settings.quiet
+        return run_preflight(settings, here, cwd, json, screen)
+
+    finish(work, quiet=bool(quiet))
 
 
 @app.command()
@@ -202,15 +278,19 @@ def checks_show(check: str) -> None:
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON schema of report.json."""
+def schema(
+    which: Annotated[Record, typer.Argument(help="report.json, or the record of preflight.")] = Record.REPORT,
+) -> None:
+    """Print the JSON schema of report.json, or of the preflight record."""
 
     def work(screen: Screen) -> Exit:
         import json
 
         from tools.findings import report_schema
+        from tools.preflight.record import preflight_schema
 
-        typer.echo(json.dumps(report_schema(), indent=2))
+        made = report_schema() if which is Record.REPORT else preflight_schema()
+        typer.echo(json.dumps(made, indent=2))
         return Exit.OK
 
     finish(work)

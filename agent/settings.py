@@ -65,7 +65,8 @@ class ReviewSettings(BaseSettings):
     profile: str | None = None
     """Plugin family. Without it, the one whose package is found in the plugin."""
     python: str | None = None
-    """Interpreter whose installed packages 'installed:' reads. A reviewed plugin's own file cannot set it."""
+    """Interpreter whose installed packages 'installed:' reads and whose environment is reported.
+    A reviewed plugin's own file cannot set it."""
     cache: Path | None = None
     """Folder for downloads and summaries. A reviewed plugin's own file cannot set it."""
     offline: bool = False

@@ -49,6 +49,8 @@ class ReviewState(TypedDict, total=False):
     identities: Annotated[dict[str, dict[str, Any]], merged]
     """Role -> identity of the snapshot, as plain data."""
     environment: dict[str, str]
+    discrepancies: list[dict[str, Any]]
+    """Of the environment, as plain data."""
     results: Annotated[dict[str, str], merged]
     """Step -> id of its result in the session's store."""
     timings: Annotated[dict[str, float], merged]

@@ -29,7 +29,10 @@ Repos = Annotated[Path | None, typer.Option(help="Folder of clones: DIR/OWNER/NA
 Cache = Annotated[Path | None, typer.Option(help="Folder for releases and records.")]
 Baseline = Annotated[
     list[str] | None,
-    typer.Option("--baseline", help="ty, ty-diff, pyright (slow) or none; repeatable. Default: ty, ty-diff."),
+    typer.Option(
+        "--baseline",
+        help="ty, ty-diff, none, or the slow pyright, mypy, griffe; repeatable. Default: ty, ty-diff.",
+    ),
 ]
 Out = Annotated[Path, typer.Option(help="Folder for results.")]
 
@@ -151,12 +154,12 @@ def _write(outcomes: list[Outcome], tools: tuple[str, ...], out: Path, old: Resu
     import sys
     from datetime import UTC, datetime
 
-    from evals.baselines import BASELINES, NOT_YET
+    from evals.baselines import BASELINES
     from evals.report import write_results
     from evals.results import results_of
     from tools.results import own_code
 
-    not_run = {**{b: "not asked for" for b in BASELINES if b not in tools}, **NOT_YET, **_METRICS_NOT_YET}
+    not_run = {**{b: "not asked for" for b in BASELINES if b not in tools}, **_METRICS_NOT_YET}
     results = results_of(
         outcomes,
         tools,
@@ -165,7 +168,7 @@ def _write(outcomes: list[Outcome], tools: tuple[str, ...], out: Path, old: Resu
         code=old.code if old else own_code(),
         not_run=not_run,
     )
-    write_results(results, outcomes, out)
+    results = write_results(results, outcomes, out)
     typer.echo(f"{out / 'results.md'}")
     if results.complete:
         return Exit.OK

@@ -6,6 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
+from evals.baselines import SLOW
 from evals.matching import Standing, at_place, best, finds, standing, verdicts_for
 from evals.records import ReviewRecord, Row
 from evals.replay import Outcome
@@ -171,7 +172,7 @@ def _walls(records: Iterable[ReviewRecord], tool: str) -> list[float]:
     if tool == PRODUCT:
         return [r.wall for r in records]
     # Its rows were computed while the checks ran, so that reading them again takes no time of its own.
-    return [r.baselines[tool].wall for r in records] if tool == "pyright" else []
+    return [r.baselines[tool].wall for r in records] if tool in SLOW else []
 
 
 def _by_case(trials: Iterable[tuple[str, bool]]) -> dict[str, list[bool]]:

@@ -9,10 +9,13 @@ from typing import Any
 
 from evals.matching import Standing, finds
 from evals.metrics import Score
-from evals.plots import write_plots
+from evals.plots import NAMES as PLOTS
+from evals.plots import CannotPlot, write_plots
 from evals.replay import Outcome
 from evals.results import NAME, CaseResult, Results
 
+MISSED = Path(__file__).parent / "missed.json"
+"""Case -> defect -> why the checks do not find it, as a person judged."""
 _GROUPS = {
     "followup yes": "follow-ups, static yes",
     "followup partly": "follow-ups, static partly",
@@ -23,14 +26,20 @@ _GROUPS = {
 }
 
 
-def write_results(results: Results, outcomes: Sequence[Outcome], out: Path) -> None:
-    """Everything into ``out``."""
+def write_results(results: Results, outcomes: Sequence[Outcome], out: Path) -> Results:
+    """Everything into ``out``; returns ``results``, with a word on plots where they could not be drawn."""
     out.mkdir(parents=True, exist_ok=True)
+    try:
+        write_plots(outcomes, out)
+    except CannotPlot as why:
+        for name in PLOTS:
+            (out / name).unlink(missing_ok=True)  # of an earlier run: no longer true
+        results = results.model_copy(update={"not_run": {**results.not_run, "plots": str(why)}})
     (out / NAME).write_text(results.model_dump_json(indent=1) + "\n", encoding="utf-8")
     (out / "results.md").write_text(markdown(results), encoding="utf-8")
     for case in results.cases:
         _write_case(case, [o for o in outcomes if o.review.case.id == case.id], out / "cases" / case.id)
-    write_plots(outcomes, out)
+    return results
 
 
 def _write_case(case: CaseResult, outcomes: Sequence[Outcome], folder: Path) -> None:
@@ -170,10 +179,21 @@ def _case_row(case: CaseResult) -> list[str]:
 
 
 def _missed(cases: Iterable[CaseResult]) -> list[str]:
+    why = json.loads(MISSED.read_text(encoding="utf-8"))
     rows = [
-        [case.id, d.id, d.stage, d.static, d.cause, "yes" if d.at_place else ""]
+        [
+            case.id,
+            d.id,
+            d.stage,
+            d.static,
+            d.cause,
+            "yes" if d.at_place else "",
+            why.get(case.id, {}).get(d.id, ""),
+        ]
         for case in cases
         for d in case.defects
         if not d.found
     ]
-    return _table(["case", "defect", "stage", "static", "cause", "reported for another cause"], rows)
+    return _table(
+        ["case", "defect", "stage", "static", "cause", "reported for another cause", "why missed"], rows
+    )

@@ -309,6 +309,21 @@ class Blocked(Frozen):
     remedy: str
 
 
+class Discrepancy(Frozen):
+    """Something in an environment that does not fit together, and what that means for whoever uses it."""
+
+    kind: str
+    """Stable name of the rule."""
+    about: str
+    """The package, component or place concerned."""
+    severity: Severity
+    """error: what is validated here would not be what is reviewed; warning: it may not be; note: worth knowing."""
+    what: str
+    """What was seen."""
+    means: str
+    remedy: str
+
+
 class Identity(Frozen):
     """Which tree a snapshot shows, exactly enough to obtain it again."""
 
@@ -355,6 +370,8 @@ class Report(Frozen):
     coverage: Coverage
     timings: dict[str, float]
     """Seconds per step; the only part that differs between two runs on the same inputs."""
+    discrepancies: tuple[Discrepancy, ...] = ()
+    """Of the environment, when an interpreter was asked."""
     blocked: tuple[Blocked, ...] = ()
     findings: tuple[Finding, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()

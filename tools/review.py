@@ -12,7 +12,7 @@ from tools.checks.drf_common import counterparts_of
 from tools.checks.engine import CheckResult, run_all, type_checker
 from tools.code.cache import CodeCache
 from tools.code.reading import Progress, no_collector
-from tools.code.tree import Tree
+from tools.code.tree import Tree, read_together
 from tools.compare.deltas import CompareResult, compare_worlds, unchanged_symbols
 from tools.findings import Coverage
 from tools.profiles import Profile
@@ -68,12 +68,16 @@ def load_trees(
 ) -> Trees:
     """Read all three. Raises SourceError when a snapshot holds no such package or a file cannot be read."""
     store = CodeCache(cache)
+    package = profile.upstream_package
     try:
         with no_collector():
+            read_together(
+                [(plugin, profile.plugin_package), (base, package), (target, package)], store, progress
+            )
             return Trees(
-                Tree(plugin, profile.plugin_package, "plugin", store, progress),
-                Tree(base, profile.upstream_package, "base", store, progress),
-                Tree(target, profile.upstream_package, "target", store, progress),
+                Tree(plugin, profile.plugin_package, "plugin", store),
+                Tree(base, package, "base", store),
+                Tree(target, package, "target", store),
                 profile,
                 (store.note,) if store.note else (),
                 cache,

@@ -1,14 +1,16 @@
-"""Opens the three sources and records what they are and what looked at them."""
+"""Opens the three sources, asks the interpreter that was named, and records what they are and what looked at them."""
 
 from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from agent.state import ROLES, ReviewState
 from agent.subject import without_login
 from agent.workbench import Workbench
+from tools.findings import Discrepancy, Severity
 from tools.sources.redact import redacted
 from tools.sources.snapshot import SourceError
 
@@ -41,6 +43,9 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
         "identities": identities,
         "environment": _environment(),
     }
+    if failed is None and state["request"]["python"]:
+        bench.progress("asking the interpreter", 0, None)
+        update = {**update, **_interpreter(state, bench, update["environment"])}
     if failed is not None:
         update["blocked"] = [
             {
@@ -51,6 +56,38 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             }
         ]
     return update
+
+
+def _interpreter(state: ReviewState, bench: Workbench, environment: dict[str, str]) -> ReviewState:
+    """What the interpreter would import, beside the plugin and the target; static work goes on whatever it says."""
+    from agent.preflight import facts_of
+    from tools.environment.ask import InterpreterError
+    from tools.preflight.survey import take_preflight
+
+    request = state["request"]
+    try:
+        record = take_preflight(
+            Path(request["python"] or ""),
+            bench.profile(state),
+            cwd=Path(request["cwd"]),
+            vllm=bench.snapshot(state, "target"),
+            plugin=bench.snapshot(state, "plugin"),
+        )
+    except InterpreterError as error:
+        row = Discrepancy(
+            kind="interpreter-not-asked",
+            about="interpreter",
+            severity=Severity.ERROR,
+            what=redacted(f"{error.what} {error.why}."),
+            means="What it would import is unknown, so nothing can be validated with it.",
+            remedy=redacted(error.remedy),
+        )
+        return {"discrepancies": [row.model_dump(mode="json")]}
+    return {
+        "environment": {**environment, **facts_of(record)},
+        "discrepancies": [row.model_dump(mode="json") for row in record.discrepancies],
+        "results": {"preflight": bench.store.put(record.model_dump_json())},
+    }
 
 
 def _environment() -> dict[str, str]:

@@ -11,7 +11,7 @@ from agent.errors import Exit, Stop
 from agent.state import BlockedEntry, ReviewState, Role
 from agent.subject import without_login
 from agent.workbench import Workbench
-from tools.findings import Blocked, Coverage, Identity, Report
+from tools.findings import Blocked, Coverage, Discrepancy, Identity, Report
 from tools.sources.redact import redacted
 
 
@@ -56,6 +56,7 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         base=_identity(state, bench, "base"),
         target=_identity(state, bench, "target"),
         environment=state.get("environment", {}),
+        discrepancies=tuple(Discrepancy.model_validate(row) for row in state.get("discrepancies", [])),
         coverage=Coverage.model_validate(
             {**_stored(state, bench, "coverage"), "unchanged": compared.get("unchanged", ())}
         ),

@@ -40,6 +40,8 @@ _LIMITS = {
     "blocked": 3_000,
     "silent": 4_500,
     "causes": 10_000,
+    "discrepancies": 3_000,
+    "environment": 2_500,
     "unresolved": 3_500,
     "inventory": 5_000,
     "commits": 3_500,
@@ -134,6 +136,15 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
         ],
         "silent": [_silent_row(finding) for finding in view.silent],
         "causes": [_cause_row(cause) for cause in by_cause(view.findings)],
+        "discrepancies": [
+            f"- **{row.severity.value}** {prose(clip(row.about, 60))}: {prose(clip(row.what, 400))} "
+            f"{prose(clip(row.means, 300))} *Do:* {prose(clip(row.remedy, 300))}"
+            for row in report.discrepancies
+        ],
+        "environment": [
+            _row(cell(clip(name, 60)), cell(clip(value, 300)))
+            for name, value in view.environment_facts.items()
+        ],
         "unresolved": [
             f"- `{check}`: {code(place(row.path, row.line))} "
             f"{code(row.symbol)} {prose(clip(row.reason, 160))}"

@@ -11,6 +11,8 @@ from agent.report.rules import RuleInfo
 from agent.report.text import counted, joined
 from tools.findings import Evidence, Finding, Identity, Report, Severity, Status, Unresolved
 
+_TOOL = ("platform", "python", "ty", "model")
+"""Facts about what made the report; the others are about the environment that was looked at."""
 NO_CAUSE = "No upstream change recorded"
 """Heading of the findings that name no cause."""
 
@@ -101,6 +103,16 @@ class View:
         )
 
     @property
+    def tool_facts(self) -> dict[str, str]:
+        """What made the report."""
+        return {name: value for name, value in self.report.environment.items() if name in _TOOL}
+
+    @property
+    def environment_facts(self) -> dict[str, str]:
+        """What an interpreter that was asked has and would import."""
+        return {name: value for name, value in self.report.environment.items() if name not in _TOOL}
+
+    @property
     def complete(self) -> bool:
         """Whether everything that was to be looked at was."""
         return not self.report.blocked and not self.report.coverage.checks_failed
@@ -138,6 +150,9 @@ class View:
         parts = []
         if self.report.unresolved:
             parts.append(counted(len(self.report.unresolved), "place") + " undecided")
+        grave = sum(row.severity is not Severity.NOTE for row in self.report.discrepancies)
+        if grave:
+            parts.append(counted(grave, "discrepancy", "discrepancies") + " of the environment")
         if self.report.blocked:
             parts.append(counted(len(self.report.blocked), "input") + " blocked")
         if self.report.coverage.checks_failed:

@@ -52,7 +52,7 @@ class Callers:
     def __init__(self, context: Context) -> None:
         self.context, self.world = context, context.world
         self._customs: dict[tuple[str, Arguments], bool] = {}
-        self._taking: dict[tuple[str, Arguments], list[Resolution]] = {}
+        self._taking: dict[tuple[str, Arguments, bool], list[Resolution]] = {}
         self._definers: dict[str, tuple[tuple[Resolution, Function], ...]] = {}
 
     @cached_property
@@ -263,14 +263,20 @@ class Callers:
     def _only_family(self, seat: Seat, name: str, call: Call) -> bool:
         """True when no upstream class outside the family has a method that could take the call.
 
-        A few strangers pass when the receiver is named like the family: ``attn_backend``, AttentionBackend.
+        A few strangers pass when the receiver is named like the family: ``attn_backend``, AttentionBackend. Then
+        those that only pass anything on (``**kwargs``) are no strangers either: they tell nothing.
         """
         telling = len(call.keywords) >= 1 or call.nargs >= 3
         if not telling and name in _GENERIC:
             return False
-        takers = [owner for owner in self._takers(name, call) if owner.id not in seat.family]
         mine = frozenset(owner.id for owner, _ in self.definers(name) if owner.id in seat.family)
-        allowed = len(takers) // 8 if telling and self._called_alike(mine, call) else 0
+        alike = telling and self._called_alike(mine, call)
+        takers = [
+            owner
+            for owner in self._takers(name, call, naming=alike and bool(call.keywords))
+            if owner.id not in seat.family
+        ]
+        allowed = len(takers) // 8 if alike else 0
         strangers = 0
         for owner in takers:
             if not any(c.id in mine for c in self.world.mro(owner).classes):
@@ -279,14 +285,12 @@ class Callers:
                     return False
         return True
 
-    def _takers(self, name: str, call: Call) -> list[Resolution]:
-        """Upstream classes whose method ``name`` could take the call."""
-        key = (name, given := arguments(call))
+    def _takers(self, name: str, call: Call, *, naming: bool) -> list[Resolution]:
+        """Upstream classes whose method ``name`` could take the call; ``naming``: by a parameter for each keyword."""
+        key = (name, given := arguments(call), naming)
         if key not in self._taking:
             self._taking[key] = [
-                owner
-                for owner, f in self.definers(name)
-                if not keeps_signature(f) or not bind(without_receiver(f), given)
+                owner for owner, f in self.definers(name) if (_names if naming else _takes)(f, given)
             ]
         return self._taking[key]
 
@@ -295,6 +299,15 @@ class Callers:
         last = receiver.strip("_").rpartition("_")[2].lower()
         words = {w.lower() for cls in mine for w in re.findall("[A-Z][a-z]+", cls.rpartition(":")[2])}
         return last in words
+
+
+def _takes(function: Function, given: Arguments) -> bool:
+    return not keeps_signature(function) or not bind(without_receiver(function), given)
+
+
+def _names(function: Function, given: Arguments) -> bool:
+    named = [p for p in without_receiver(function) if p.kind != ParamKind.VAR_KEYWORD]
+    return not bind(named, given)
 
 
 def callers_of(context: Context) -> Callers:

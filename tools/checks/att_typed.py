@@ -30,7 +30,7 @@ SEVERITY = Severity.ERROR
 
 
 def run(context: Context) -> Iterable[Result]:
-    for row, scope in rows(context, "missing-attribute", "unresolved-attribute"):
+    for row, scope in rows(context, "missing-attribute"):
         names = quoted(row.message)
         if len(names) != 2 or not row.message.startswith("Object of type"):
             continue

@@ -1,8 +1,8 @@
 """An attribute name that upstream had and has nowhere any more.
 
 Where the source does not tell an object's type, a name that existed in base as a field, method or stored attribute
-of upstream and exists in no form anywhere in the target is still a strong sign: whoever gave the object that
-attribute no longer does.
+of upstream, and that the target neither defines nor uses anywhere, is still a strong sign: whoever gave the object
+that attribute no longer does.
 
 Example: a quantization method takes ``layer`` without a type and reads ``layer.use_dp_chunking``; the target has
 that name nowhere. The first forward of a quantized MoE raises ``AttributeError``.
@@ -31,6 +31,8 @@ def run(context: Context) -> Iterable[Result]:
         return
     # Names the plugin gives to its own objects, by definition or by storing, say nothing about upstream.
     gone = before.upstream.attributes - context.upstream.attributes - context.plugin.attributes
+    # What the target still uses, someone has: `empty` was a field of upstream's, and is a function of torch.
+    gone -= context.upstream.attr_reads
     gone -= {p.attribute.rpartition(".")[2] for p in context.patches}
     for module in context.examined:
         for scope in context.inference.scopes(module):

@@ -30,7 +30,7 @@ _NOTICED = 3
 """Weight from which a change is a warning: something is returned, stored, raised or called."""
 _CONSEQUENCES = {
     Act.RETURN: "returns what the target's callers no longer expect",
-    Act.STORE: "leaves an attribute unset or stale that the target may read",
+    Act.STORE: "leaves unset or stale what the target may read",
     Act.REFUSE: "accepts what upstream now refuses",
     Act.DEFAULT: "runs with the old default",
     Act.CALL: "leaves out a step that upstream now takes",

@@ -13,6 +13,7 @@ Cannot see: attributes set elsewhere than in the class body.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tools.checks.base import Context, Result
 from tools.checks.drf_common import counterparts_of
@@ -108,17 +109,33 @@ def _overrides(context: Context, gained: Resolution, name: str) -> bool:
     return name.startswith("supports_") and not function.is_stub
 
 
-def _changed(own: Assign, was: tuple[Assign, ...], now: tuple[Assign, ...]) -> tuple[str, str, int] | None:
-    """(old value, new value, line in target) when the plugin repeats the old one."""
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """``line`` is in target. ``gained``: entries added upstream to a table of which the plugin keeps a part."""
+
+    old: str
+    new: str
+    line: int
+    gained: tuple[str, ...]
+
+
+def _changed(own: Assign, was: tuple[Assign, ...], now: tuple[Assign, ...]) -> _Change | None:
+    """What upstream did to a value that the plugin repeats, whole or in part."""
     if own.name in _DULL or not own.value or own.kind.startswith("call:init_logger"):
         return None
     old = [a for a in was if a.name == own.name]
     new = [a for a in now if a.name == own.name]
     if len(old) != 1 or len(new) != 1 or _plain(old[0].value) == _plain(new[0].value):
         return None
+    gained: tuple[str, ...] = ()
     if _plain(own.value) != _plain(old[0].value):
-        return None
-    return old[0].value, new[0].value, new[0].line
+        mine, before = frozenset(own.items), frozenset(old[0].items)
+        if not mine or not mine < before or not own.kind == old[0].kind == new[0].kind:
+            return None
+        gained = tuple(sorted(frozenset(new[0].items) - before - mine))
+        if not gained:
+            return None
+    return _Change(old[0].value, new[0].value, new[0].line, gained)
 
 
 def _plain(value: str) -> str:
@@ -130,11 +147,11 @@ def _attribute(
     symbol: Resolution,
     row: Counterpart | None,
     own: Assign,
-    change: tuple[str, str, int],
+    change: _Change,
     target: Resolution,
 ) -> Result:
-    old, new, line = change
     certainty = row.certainty if row is not None else Certainty.LIKELY
+    base, gained = context.version("base"), ", ".join(f"`{g}`" for g in change.gained)
     name = f"{symbol.qualname}.{own.name}" if symbol.qualname else own.name
     return context.finding(
         ID,
@@ -144,12 +161,16 @@ def _attribute(
         key=f"attribute:{own.name}",
         severity=Severity.WARNING if own.kind in ("list", "tuple", "set", "dict") else Severity.NOTE,
         certainty=max(certainty, Certainty.LIKELY, key=lambda c: c.rank),
-        message=f"`{name}` still has the value that `{target.id}` had in {context.version('base')}: "
-        f"`{_short(old)}`; the target has `{_short(new)}`",
+        message=f"`{target.id}` gained {gained} since {base}; `{name}` keeps a part of the old one"
+        if change.gained
+        else f"`{name}` still has the value that `{target.id}` had in {base}: "
+        f"`{_short(change.old)}`; the target has `{_short(change.new)}`",
         trigger=f"whoever reads `{name}`",
         consequence="gets the old answer",
-        suggestion=f"take over `{_short(new)}`, or say beside it why the old value stays",
-        evidence=[context.cite(context.upstream, target.module, line)],
+        suggestion=f"add {gained}, or say beside it why it is left out"
+        if change.gained
+        else f"take over `{_short(change.new)}`, or say beside it why the old value stays",
+        evidence=[context.cite(context.upstream, target.module, change.line)],
         cause=f"{target.id} {own.name}",
         silent=True,
     )

@@ -29,6 +29,7 @@ class CodeCache:
 
     def __init__(self, folder: Path | None) -> None:
         self.note: str | None = None
+        self._held: dict[str, tuple[Module, Calls]] = {}
         self._generation = f"{EXTRACTOR_VERSION}-py{sys.version_info[0]}{sys.version_info[1]}"
         self._db: sqlite3.Connection | None = None
         if folder is not None:
@@ -71,9 +72,13 @@ class CodeCache:
 
     def load(self, blobs: Iterable[str]) -> Iterator[tuple[str, Module, Calls]]:
         """Those of ``blobs`` that are kept."""
+        wanted = sorted(set(blobs))
+        for blob in wanted:
+            if blob in self._held:
+                yield blob, *self._held[blob]
         if self._db is None:
             return
-        wanted = sorted(set(blobs))
+        wanted = [blob for blob in wanted if blob not in self._held]
         try:
             for start in range(0, len(wanted), _BATCH):
                 part = wanted[start : start + _BATCH]
@@ -103,8 +108,13 @@ class CodeCache:
             with suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
 
+    def hold(self, records: Mapping[str, tuple[Module, Calls]]) -> None:
+        """Have ``records`` at hand until the cache is closed."""
+        self._held.update(records)
+
     def close(self) -> None:
         """Release the file."""
+        self._held.clear()
         if self._db is not None:
             self._db.close()
             self._db = None

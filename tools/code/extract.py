@@ -13,7 +13,7 @@ from tools.code.gathering import Frame, Gatherer
 from tools.code.records import Assign, Calls, Import, Module
 from tools.code.syntax import arity, describe, dotted, join_guards, parse, strings, suppressed
 
-EXTRACTOR_VERSION = 5
+EXTRACTOR_VERSION = 6
 """Part of the cache key: raise it whenever the records of the same file would come out differently."""
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -52,6 +52,7 @@ class _Extractor(Gatherer):
             getattr_any=self.getattr_any and not names,
             dynamic=self.dynamic,
             attr_stores=tuple(sorted(self.attr_stores)),
+            attr_reads=" ".join(sorted(self.attr_reads)),
             line_count=len(self.source.lines),
         )
         return module, Calls(tuple(self.calls))

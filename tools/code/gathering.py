@@ -96,6 +96,7 @@ class Gatherer(ABC):
         self.assigns: list[Assign] = []
         self.calls: list[Call] = []
         self.attr_stores: set[str] = set()
+        self.attr_reads: set[str] = set()
         self.exports: list[str] | None = None
         self.dynamic = False
         self.getattr_names: set[str] | None = None
@@ -269,6 +270,7 @@ class Gatherer(ABC):
             if kind is ast.Call:
                 self._call(node, scope, owner)  # type: ignore[arg-type]
             elif kind is ast.Attribute:
+                self.attr_reads.add(node.attr)  # type: ignore[attr-defined]
                 if owner is not None and owner.self_name:
                     owner.read(node)  # type: ignore[arg-type]
             elif kind is ast.Yield or kind is ast.YieldFrom:

@@ -6,7 +6,7 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
@@ -63,13 +63,12 @@ def _follow(parent: BaseProcess) -> None:
 
 
 def read_records(
-    files: Iterable[tuple[str, Callable[[], bytes]]],
+    readers: Mapping[str, Callable[[], bytes]],
     cache: CodeCache,
     progress: Progress | None = None,
     label: str = "reading",
 ) -> dict[str, tuple[Module, Calls]]:
-    """Records for (blob id, reader) pairs; equal blobs are read once."""
-    readers = dict(files)
+    """Blob id -> records, for blob id -> reader of the content."""
     with no_collector():
         records = {blob: (module, calls) for blob, module, calls in cache.load(readers)}
         missing = [blob for blob in readers if blob not in records]
@@ -85,7 +84,7 @@ def read_records(
 
 
 def _extracted(
-    missing: list[str], readers: dict[str, Callable[[], bytes]]
+    missing: list[str], readers: Mapping[str, Callable[[], bytes]]
 ) -> Iterator[list[tuple[str, bytes, bytes]]]:
     chunks = [missing[i : i + _CHUNK] for i in range(0, len(missing), _CHUNK)]
     if len(missing) < _PARALLEL_FROM or (os.cpu_count() or 1) < 2:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from tools.code.cache import CodeCache
 from tools.code.extract import MAX_BYTES
@@ -71,10 +71,7 @@ class Tree:
         self.modules_at = {path: module for module, path in self.paths.items()}
         blobs = {module: snapshot.blob(path) for module, path in self.paths.items()}
         records = read_records(
-            ((blob, lambda p=self.paths[module]: snapshot.read(p)) for module, blob in blobs.items()),  # type: ignore[misc]
-            cache,
-            progress,
-            f"reading {role} ({package})",
+            _readers(snapshot, self.paths.values()), cache, progress, f"reading {role} ({package})"
         )
         self.modules: dict[str, Module] = {module: records[blob][0] for module, blob in blobs.items()}
         self._calls: dict[str, Calls] = {module: records[blob][1] for module, blob in blobs.items()}
@@ -190,6 +187,11 @@ class Tree:
         return frozenset(name for record in self.modules.values() for name in record.attr_stores)
 
     @cached_property
+    def attr_reads(self) -> frozenset[str]:
+        """Attribute names that any module uses, on whatever object."""
+        return frozenset(name for record in self.modules.values() for name in record.attr_reads.split())
+
+    @cached_property
     def attributes(self) -> frozenset[str]:
         """Every name that something in this tree has as an attribute, however it got there."""
         names = set(self.attr_stores)
@@ -230,6 +232,25 @@ class Tree:
             for imported in self.modules[module].imports:
                 out[(self.absolute(module, imported), imported.name)].append((module, imported))
         return {key: tuple(sites) for key, sites in out.items()}
+
+
+def read_together(
+    packages: Iterable[tuple[Snapshot, str]], cache: CodeCache, progress: Progress | None = None
+) -> None:
+    """Read the files of several (snapshot, package) at once, so that the trees made of them find ``cache`` filled.
+
+    Equal files are read once and their records shared. Raises SourceError as :class:`Tree` does.
+    """
+    readers: dict[str, Callable[[], bytes]] = {}
+    for snapshot, package in packages:
+        start = f"{_find_package(snapshot, package)}{package.replace('.', '/')}/"
+        inside = [p for p in snapshot.paths() if p.startswith(start) and p.endswith(".py")]
+        readers |= _readers(snapshot, inside)
+    cache.hold(read_records(readers, cache, progress))
+
+
+def _readers(snapshot: Snapshot, paths: Iterable[str]) -> dict[str, Callable[[], bytes]]:
+    return {snapshot.blob(path): partial(snapshot.read, path) for path in paths}
 
 
 def _find_package(snapshot: Snapshot, package: str) -> str:

@@ -22,6 +22,10 @@ from tools.findings import Certainty
 
 _ALIKE = 0.3
 """Share of common lines from which one name means one thing in two places."""
+_COPY = 0.6
+"""Share of common lines from which a method is a copy of another class's."""
+_CLOSER = 0.2
+"""By how much that must be nearer than what the class inherits."""
 _HEAD = re.compile(r"^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]+|[a-z0-9]+_)(?=\w)")
 """First word of a CamelCase or snake_case name: where a vendor puts its prefix."""
 
@@ -39,6 +43,7 @@ class How(StrEnum):
     NAME = "same name"
     SUBCLASS = "derived from"
     MEMBER = "member of the counterpart"
+    SIBLING = "same method of another class that derives from the same base"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +193,48 @@ class Counterparts:
             elif row is not None:
                 was = self._member(self.base, row.base, name)
                 now = self._member(self.target, row.target, name)
-                if was is None and now is None:
-                    continue
-                yield Counterpart(method, was, now, How.MEMBER, row.certainty)
+                sibling = self._sibling(method, row, was, name)
+                if sibling is not None:
+                    yield sibling
+                elif was is not None or now is not None:
+                    yield Counterpart(method, was, now, How.MEMBER, row.certainty)
+
+    def _sibling(
+        self, method: Resolution, row: Counterpart, inherited: Resolution | None, name: str
+    ) -> Counterpart | None:
+        """What a method was copied from that its class's base lacks, only declares, or does otherwise.
+
+        A platform derives from ``Platform`` and has its bodies from ``CudaPlatformBase``.
+        """
+        if row.how is not How.SUBCLASS or row.base is None:
+            return None
+        own, old = (method.module, method.qualname), self._forward.old
+        least = _COPY
+        if inherited is not None:
+            least = max(least, alike(self._own, own, old, (inherited.module, inherited.qualname)) + _CLOSER)
+        best: tuple[float, str, str] | None = None
+        for module, qualname in self._methods_at_base.get(name, ()):
+            owner = Resolution(Kind.CLASS, module, qualname)
+            if owner.id == row.base.id or not self.base.is_subclass(owner, row.base.id):
+                continue
+            likeness = alike(self._own, own, old, (module, f"{qualname}.{name}"))
+            if _OTHER_DEVICE.search(module):
+                likeness -= 0.1
+            if likeness >= least and (best is None or likeness > best[0]):
+                best = likeness, module, f"{qualname}.{name}"
+        if best is None:
+            return None
+        return self._pair(method, best[1], best[2], How.SIBLING, Certainty.LIKELY)
+
+    @cached_property
+    def _methods_at_base(self) -> dict[str, list[tuple[str, str]]]:
+        """Method name -> (module, class) of base that defines it."""
+        out: dict[str, list[tuple[str, str]]] = {}
+        for module, function in self.base.upstream.functions():
+            owner, _, name = function.qualname.rpartition(".")
+            if function.in_class and not function.in_function and not function.is_stub:
+                out.setdefault(name, []).append((module, owner))
+        return out
 
     @staticmethod
     def _member(world: World, cls: Resolution | None, name: str) -> Resolution | None:

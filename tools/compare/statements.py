@@ -26,7 +26,7 @@ class Act(StrEnum):
 
     RETURN = "return"
     REFUSE = "raise or assert"
-    STORE = "attribute stored"
+    STORE = "attribute or argument stored into"
     CALL = "call"
     DEFAULT = "default"
     ASSIGN = "assignment"
@@ -70,15 +70,17 @@ def _statements(tree: Tree, module: str, record: Function) -> list[Statement]:
         body = body[0].body
     if not body or not isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef):
         return []
-    reader = _Reader(text.split("\n"), record.first_line - 2)
+    args = body[0].args
+    handed = frozenset(a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+    reader = _Reader(text.split("\n"), record.first_line - 2, handed)
     reader.defaults(body[0])
     reader.block(body[0].body)
     return reader.out
 
 
 class _Reader:
-    def __init__(self, lines: list[str], offset: int) -> None:
-        self.lines, self.offset = lines, offset
+    def __init__(self, lines: list[str], offset: int, handed: frozenset[str]) -> None:
+        self.lines, self.offset, self.handed = lines, offset, handed
         self.out: list[Statement] = []
 
     def text(self, node: ast.expr | ast.stmt) -> str:
@@ -164,22 +166,27 @@ class _Reader:
             self.add(self.text(stmt), line, Act.CALL)
         elif isinstance(stmt, ast.AnnAssign):
             if stmt.value is not None:
-                self.add(f"{self.text(stmt.target)} = {self.text(stmt.value)}", line, _stored([stmt.target]))
+                self.add(
+                    f"{self.text(stmt.target)} = {self.text(stmt.value)}", line, self.stored([stmt.target])
+                )
+        elif isinstance(stmt, ast.AugAssign):
+            self.add(self.text(stmt), line, self.stored([stmt.target]))
         elif isinstance(stmt, ast.Assign):
             targets = " = ".join(self.text(t) for t in stmt.targets)
-            self.add(f"{targets} = {_bare(self.text(stmt.value))}", line, _stored(stmt.targets))
+            self.add(f"{targets} = {_bare(self.text(stmt.value))}", line, self.stored(stmt.targets))
         else:
             self.add(self.text(stmt), line, Act.ASSIGN)
 
-
-def _stored(targets: list[ast.expr]) -> Act:
-    for target in targets:
-        inner: ast.expr = target
-        while isinstance(inner, ast.Subscript):
-            inner = inner.value
-        if isinstance(inner, ast.Attribute):
-            return Act.STORE
-    return Act.ASSIGN
+    def stored(self, targets: list[ast.expr]) -> Act:
+        """Attributes outlive the call, and so does what is written into a tensor that the caller handed in."""
+        for target in targets:
+            inner: ast.expr = target
+            while isinstance(inner, ast.Subscript):
+                inner = inner.value
+            into = inner is not target and isinstance(inner, ast.Name) and inner.id in self.handed
+            if into or isinstance(inner, ast.Attribute):
+                return Act.STORE
+        return Act.ASSIGN
 
 
 def _bare(text: str) -> str:

@@ -31,6 +31,11 @@ class DiskSnapshot(Listed):
         super().__init__(identity, blobs, skipped)
         self._places = dict(places)
 
+    def place(self, path: str) -> Path:
+        """Where the listed ``path`` lies on disk. Raises SourceError for what is not part of the view."""
+        super().blob(path)
+        return self._places[path]
+
     def blob(self, path: str) -> str:
         blob = super().blob(path)
         if blob == UNREADABLE:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
-import subprocess
-import tempfile
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
+from packaging.utils import canonicalize_name
+
+from tools.environment.ask import InterpreterError, ask_isolated
 from tools.findings import Identity
 from tools.sources.folder import DiskSnapshot, listed_files, walk
 from tools.sources.snapshot import SourceError, tree_digest
 
-_SECONDS = 60
 _METADATA = ("METADATA", "entry_points.txt", "top_level.txt", "direct_url.json")
 
 
@@ -33,11 +30,16 @@ def open_installed(name: str, python: Path, label: str) -> InstalledSnapshot:
     few files that declare something are there (``NAME.dist-info/entry_points.txt``).
     Raises SourceError when the interpreter cannot be run or does not have the distribution.
     """
-    found = _ask(python, name, label)
-    if found.get("missing"):
-        close = difflib.get_close_matches(
-            name.lower(), [known.lower() for known in found["known"]], n=4, cutoff=0.5
-        )
+    try:
+        answer = ask_isolated(python, name)
+    except InterpreterError as error:
+        raise SourceError(label, f"{error.what} {error.why}", error.remedy) from error
+    found = next(
+        (d for d in answer.distributions if canonicalize_name(d.name) == canonicalize_name(name)), None
+    )
+    if found is None:
+        known = [other.lower() for other in answer.names]
+        close = difflib.get_close_matches(name.lower(), known, n=4, cutoff=0.5)
         near = f"Near names: {', '.join(close)}. " if close else ""
         raise SourceError(
             label,
@@ -45,7 +47,7 @@ def open_installed(name: str, python: Path, label: str) -> InstalledSnapshot:
             f"{near}Name the interpreter that has it with --python.",
         )
     places: dict[str, Path] = {}
-    for package, where in sorted(found["packages"].items()):
+    for package, where in sorted(found.packages.items()):
         place = Path(where)
         if place.is_dir():
             places |= dict(walk(place, package))
@@ -53,56 +55,18 @@ def open_installed(name: str, python: Path, label: str) -> InstalledSnapshot:
             places[place.name] = place
     if not places:
         raise SourceError(label, "its packages are not where its metadata says", "Install it again.")
-    if found["metadata"]:
-        folder = Path(found["metadata"])
+    if found.metadata:
+        folder = Path(found.metadata)
         places |= {f"{folder.name}/{file}": folder / file for file in _METADATA if (folder / file).is_file()}
-    tops = {place.resolve().parent for place in map(Path, found["packages"].values())}
+    tops = {place.resolve().parent for place in map(Path, found.packages.values())}
     blobs, kept, skipped = listed_files(places, tops.pop() if len(tops) == 1 else Path(os.devnull))
     identity = Identity(
         kind="installed",
         label=label,
-        name=found["name"],
-        version=found["version"],
+        name=found.name,
+        version=found.version,
         digest=tree_digest(sorted(blobs.items())),
     )
     snapshot = InstalledSnapshot(identity, blobs, skipped, kept)
-    snapshot.editable = found["editable"]
+    snapshot.editable = found.editable
     return snapshot
-
-
-def _ask(python: Path, name: str, label: str) -> dict[str, Any]:
-    script = resources.files(__package__).joinpath("installed_probe.py").read_text(encoding="utf-8")
-    # Isolated, in an empty folder: nothing that lies where the user stands or that PYTHON variables add
-    # can run.
-    with tempfile.TemporaryDirectory(prefix="metax-upgrade-") as empty:
-        try:
-            done = subprocess.run(
-                [_absolute(python), "-I", "-B", "-c", script, name],
-                cwd=empty,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            why = f"the interpreter {python} did not answer in {_SECONDS} s"
-            raise SourceError(label, why, "Check that it starts.") from error
-        except OSError as error:
-            why = f"the interpreter {python} cannot be run ({os.strerror(error.errno or 0)})"
-            raise SourceError(label, why, "Give the path of a Python 3.9 or newer with --python.") from error
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        answer = None
-    if done.returncode or not isinstance(answer, dict):
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = f"the interpreter {python} failed ({lines[-1] if lines else f'exit status {done.returncode}'})"
-        raise SourceError(label, why, "Check that it is Python 3.9 or newer and starts.")
-    return answer
-
-
-def _absolute(python: Path) -> str:
-    """The interpreter's path, not resolved: a virtual environment is known by its link."""
-    if len(python.parts) == 1:
-        return str(python)
-    return str(Path.cwd() / python.expanduser())

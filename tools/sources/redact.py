@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LOGIN = re.compile(r"(?<=//)[^/?#\s'\"]*@")
-_QUERY = re.compile(r"(\w[\w+.-]*://[^\s'\"?#]*)[?#][^\s'\")]*")
+_QUERY = re.compile(r"(\w[\w+.-]{0,30}://[^\s'\"?#]*)[?#][^\s'\")]*")
 
 
 def redacted(text: str) -> str:

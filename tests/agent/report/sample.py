@@ -16,6 +16,7 @@ from tools.findings import (
     Certainty,
     Coverage,
     Decision,
+    Discrepancy,
     Disposition,
     InventoryRow,
     Level,
@@ -124,7 +125,21 @@ def sample_report() -> Report:
         ),
         base=identity("release", "vllm==0.25.0", "vllm", "0.25.0"),
         target=identity("release", "vllm==0.26.0", "vllm", "0.26.0"),
-        environment={"python": "3.11.7", "ty": "0.0.108"},
+        environment={
+            "python": "3.11.7",
+            "ty": "0.0.108",
+            "import vllm": "/opt/venv/lib/python3.11/site-packages/vllm, from site-packages",
+        },
+        discrepancies=(
+            Discrepancy(
+                kind="shadowed",
+                about="vllm",
+                severity=Severity.WARNING,
+                what="`import vllm` takes /work/vllm from the current folder.",
+                means="What tools report belongs to another copy than the one that runs.",
+                remedy="Start elsewhere.",
+            ),
+        ),
         coverage=Coverage(
             plugin_files=164,
             upstream_files_base=1987,

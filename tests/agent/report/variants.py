@@ -52,6 +52,11 @@ def hostile_report() -> Report:
             "evidence": (*report.evidence, bad),
             "subject": identity("folder", HOSTILE, HOSTILE, HOSTILE),
             "environment": {"python": HOSTILE, HOSTILE: "x"},
+            "discrepancies": (
+                report.discrepancies[0].model_copy(
+                    update={"about": HOSTILE, "what": HOSTILE, "means": HOSTILE, "remedy": HOSTILE}
+                ),
+            ),
             "blocked": (Blocked(what=HOSTILE, why=HOSTILE, remedy=HOSTILE),),
             "unresolved": (Unresolved(check="CAL001", path=HOSTILE, line=1, symbol=HOSTILE, reason=HOSTILE),),
             "inventory": (
@@ -78,6 +83,7 @@ def empty_report() -> Report:
             "merges": (),
             "evidence": (),
             "blocked": (),
+            "discrepancies": (),
             "coverage": Coverage(plugin_files=164, checks=("CAL001", "IMP001")),
         }
     )

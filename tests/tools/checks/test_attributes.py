@@ -325,3 +325,13 @@ def test_a_module_that_answers_any_name() -> None:
     }
     (found,) = attributes(plugin, upstream, upstream)
     assert (found.check, found.line) == ("ATT001", 5)
+
+
+def test_a_name_that_the_target_uses_on_other_objects_is_alive() -> None:
+    base = {"l.py": "class Buffer:\n    def copy_(self, other): ...\n"}
+    target = {"l.py": "def fill(tensor, other):\n    tensor.copy_(other)\n"}
+    plugin = {"a.py": "def f(out, other):\n    out.copy_(other)\n"}
+    assert attributes(plugin, base, target) == []
+    # Nothing in the target has or uses it: upstream took it away.
+    (found,) = attributes(plugin, base, {"l.py": "def fill(tensor, other): ...\n"})
+    assert (found.check, found.line) == ("ATT003", 2)

@@ -149,3 +149,49 @@ class FlashBackend:
         path="v1/attention/flash.py",
     )
     assert [(s, v) for s, v, _ in found] == [("MacaFlashBackend.get_kv_cache_shape", Severity.WARNING)]
+
+
+PLATFORMS = {
+    "interface.py": """
+class Platform:
+    def set_device(self, device):
+        raise NotImplementedError
+""",
+    "cuda.py": """
+from vllm.interface import Platform
+
+class CudaPlatform(Platform):
+    def insert_blocks(self, src, dst, from_blocks, to_blocks):
+        picked = src[{at}from_blocks]
+        dst[{at}to_blocks] = picked.to(dst.device)
+        return None
+""",
+}
+OWN_PLATFORM = """
+from vllm.interface import Platform
+
+class OwnPlatform(Platform):
+    def insert_blocks(self, src, dst, from_blocks, to_blocks):
+{body}
+"""
+
+
+def upstream(at: str) -> Files:
+    return {path: text.replace("{at}", at) for path, text in PLATFORMS.items()}
+
+
+def test_a_method_copied_from_another_class_of_the_same_base() -> None:
+    copied = OWN_PLATFORM.format(
+        body="        picked = src[:, from_blocks]\n"
+        "        dst[:, to_blocks] = picked.to(dst.device)\n"
+        "        return None"
+    )
+    (found,) = findings({"platform.py": copied}, upstream(":, "), upstream(""), "DRF001")
+    assert found.severity is Severity.WARNING  # it writes into what the caller handed in
+    assert "copies `vllm.cuda:CudaPlatform.insert_blocks`" in found.message
+    assert found.silent
+
+
+def test_a_method_of_its_own_is_no_copy() -> None:
+    own = OWN_PLATFORM.format(body="        return vendor.copy(src, dst, from_blocks, to_blocks)")
+    assert findings({"platform.py": own}, upstream(":, "), upstream(""), "DRF001") == []

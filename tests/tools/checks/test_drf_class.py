@@ -71,6 +71,16 @@ def test_list_of_the_plugins_own_is_left_alone() -> None:
     assert not findings(plugin, upstream(), upstream(dtypes='["bf16", "int8"]'), "DRF002")
 
 
+def test_part_of_a_list_lacks_what_upstream_added() -> None:
+    plugin = {"experts.py": EXPERTS.format(bases="Modular", dtypes='["auto"]', more="")}
+    old, new = upstream(dtypes='["auto", "fp8"]'), upstream(dtypes='["auto", "fp16", "fp8"]')
+    (found,) = findings(plugin, old, new, "DRF002")
+    assert "gained `fp16`" in found.message
+    assert found.suggestion.startswith("add `fp16`")
+    taken = {"experts.py": EXPERTS.format(bases="Modular", dtypes='["auto", "fp16"]', more="")}
+    assert not findings(taken, old, new, "DRF002")
+
+
 def test_original_gained_a_method_that_is_called() -> None:
     more = "    def compact(self, context):\n        return context.rows\n"
     (found,) = findings(PLUGIN, upstream(), upstream(more=more), "DRF003")

@@ -224,3 +224,48 @@ def test_a_helper_that_only_overridden_methods_call_is_left_behind() -> None:
     assert findings(plugin, {"w.py": upstream}, {"w.py": upstream}, "OVR001") == []
     half = {"w.py": plugin["w.py"].replace("def forward(self, x)", "def other(self, x)")}
     assert len(findings(half, {"w.py": upstream}, {"w.py": upstream}, "OVR001")) == 1
+
+
+IMPL: Files = {
+    "backend.py": """
+        class AttentionImpl:
+            def forward(self, layer, query, output=None, scale=None):
+                raise NotImplementedError
+    """,
+    # It passes on whatever it is given: no sign that the call is meant for it.
+    "compiled.py": """
+        class Compiled:
+            def forward(self, *args, **kwargs):
+                return self.run(*args, **kwargs)
+    """,
+    "layer.py": """
+        def attention(query, output, name):
+            layer = context().layers[name]
+            layer.impl.forward(layer, query, output=output, scale=None)
+    """,
+}
+OWN_IMPL: Files = {
+    "impl.py": """
+        from vllm.backend import AttentionImpl
+
+        class OwnImpl(AttentionImpl):
+            def forward(self, layer, query, output=None):
+                return output
+    """
+}
+
+
+def test_a_receiver_named_like_the_family_is_of_it() -> None:
+    (found,) = findings(OWN_IMPL, IMPL, IMPL, "OVR001")
+    assert (found.severity, found.symbol, found.certainty) == ("error", "OwnImpl.forward", "likely")
+    assert "has no parameter `scale`" in found.message
+    assert "layer.py:4" in found.message
+
+
+def test_a_stranger_that_has_these_parameters_may_be_meant() -> None:
+    other = """
+        class Encoder:
+            def forward(self, layer, query, output=None, scale=None):
+                return query
+    """
+    assert findings(OWN_IMPL, {**IMPL, "encoder.py": other}, {**IMPL, "encoder.py": other}, "OVR001") == []

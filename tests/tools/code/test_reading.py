@@ -1,4 +1,4 @@
-"""Workers do not outlive the review that started them."""
+"""Reading many files: workers end with the review, and trees read together share records."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from tools.code.cache import CodeCache
+from tools.code.tree import Tree, read_together
+from tools.sources.snapshot import MemorySnapshot
 
 REVIEW = """
 import multiprocessing, os, sys, time
@@ -43,3 +47,15 @@ def _runs(process: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def test_trees_read_together_share_the_records_of_equal_files() -> None:
+    old = MemorySnapshot({"vllm/__init__.py": "", "vllm/a.py": "def f(x): ...\n", "vllm/b.py": "B = 1\n"})
+    new = MemorySnapshot({"vllm/__init__.py": "", "vllm/a.py": "def f(x): ...\n", "vllm/b.py": "B = 2\n"})
+    cache = CodeCache(None)
+    read_together([(old, "vllm"), (new, "vllm")], cache)
+    one, two = Tree(old, "vllm", "base", cache), Tree(new, "vllm", "target", cache)
+    assert one.modules["vllm.a"] is two.modules["vllm.a"]
+    assert one.modules["vllm.b"].assigns[0].value != two.modules["vllm.b"].assigns[0].value
+    cache.close()
+    assert Tree(old, "vllm", "base", cache).modules["vllm.a"] is not one.modules["vllm.a"]

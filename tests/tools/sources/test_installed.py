@@ -121,7 +121,7 @@ def test_interpreters_that_are_none(tmp_path: Path) -> None:
     assert "cannot be run" in refused(lambda: opened("installed:x", python=tmp_path / "none")).why
     assert "cannot be run" in refused(lambda: opened("installed:x", python=tmp_path)).why
     assert "shared object" in refused(lambda: opened("installed:x", python=broken)).why
-    assert "failed" in refused(lambda: opened("installed:x", python=liar)).why
+    assert "did not answer as Python" in refused(lambda: opened("installed:x", python=liar)).why
 
 
 def test_packages_that_vanished(environment: tuple[Path, Path]) -> None:
