@@ -45,7 +45,11 @@ class Members:
             if owner is not None and is_enum(self.world, owner):
                 member = self.world.own_member(owner, node.attr)
                 return owner if member is not None and member.kind is Kind.VALUE else None
-            if isinstance(node.value, ast.Name) and scope.cls is not None and self._is_self(node.value, scope):
+            if (
+                isinstance(node.value, ast.Name)
+                and scope.cls is not None
+                and self._is_self(node.value, scope)
+            ):
                 stored = self._stored(scope.cls, node.attr, depth)
                 if stored is not None:
                     return stored

@@ -136,8 +136,16 @@ def _touches(
         elif isinstance(child, ast.Assign | ast.AnnAssign) and child.value is not None:
             for target in child.targets if isinstance(child, ast.Assign) else [child.target]:
                 for part in target.elts if isinstance(target, ast.Tuple) else [target]:
-                    if isinstance(part, ast.Attribute) and dotted(part.value) == layer:
-                        out.stores.append(Touch(part.attr, module, line, guarded, child.value, entry=at))
+                    name = dotted(part)
+                    if name.startswith(f"{layer}.") and name.count(".") == 1:
+                        out.stores.append(
+                            Touch(name[len(layer) + 1 :], module, line, guarded, child.value, entry=at)
+                        )
+                    elif name.startswith(f"{layer}.") and name.endswith(".data") and name.count(".") == 2:
+                        inner = name.split(".")[1]
+                        out.stores.append(
+                            Touch(inner, module, line, guarded, child.value, plain=False, entry=at)
+                        )
         elif isinstance(child, ast.Delete):
             continue
         elif isinstance(child, ast.Call):
@@ -156,7 +164,11 @@ def _call(
         _named(out, given, Touch("", module, call.lineno, guarded, value, entry=at))
     elif last in _GIVEN and first == layer and len(call.args) > 1:
         value = call.args[2] if len(call.args) > 2 else None
-        _named(out, call.args[1], Touch("", module, call.lineno, guarded, value, plain=last == "setattr", entry=at))
+        _named(
+            out,
+            call.args[1],
+            Touch("", module, call.lineno, guarded, value, plain=last == "setattr", entry=at),
+        )
     elif last in ("hasattr", "getattr") and first == layer and len(call.args) > 1:
         if isinstance(call.args[1], ast.Constant):
             out.tested.add(str(call.args[1].value))
@@ -171,9 +183,7 @@ def _call(
 def _named(out: Access, name: ast.expr | None, touch: Touch) -> None:
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
         out.stores.append(
-            Touch(
-                name.value, touch.module, touch.line, touch.guarded, touch.value, touch.plain, touch.entry
-            )
+            Touch(name.value, touch.module, touch.line, touch.guarded, touch.value, touch.plain, touch.entry)
         )
     else:
         out.anything = True

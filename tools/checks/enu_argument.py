@@ -117,7 +117,13 @@ def _comparison(context: Context, target: Resolution, function: Function, param:
     lines = []
     for child in walk(node) if node is not None else ():
         if isinstance(child, ast.Compare | ast.Subscript | ast.Match):
-            head = child.left if isinstance(child, ast.Compare) else child.subject if isinstance(child, ast.Match) else child.slice
+            head = (
+                child.left
+                if isinstance(child, ast.Compare)
+                else child.subject
+                if isinstance(child, ast.Match)
+                else child.slice
+            )
             if isinstance(head, ast.Name) and head.id == param:
                 lines.append(child.lineno)
     return min(lines, default=None)

@@ -35,7 +35,9 @@ def run(context: Context) -> Iterable[Result]:
                 yield from _compared(context, scope, compare)
             for subscript in scope.all(ast.Subscript):
                 if isinstance(subscript.ctx, ast.Load):
-                    yield from _looked_up(context, scope, subscript.value, subscript.slice, subscript.lineno, "")
+                    yield from _looked_up(
+                        context, scope, subscript.value, subscript.slice, subscript.lineno, ""
+                    )
             for call in scope.all(ast.Call):
                 func = call.func
                 if isinstance(func, ast.Attribute) and func.attr == "get" and call.args:
@@ -52,7 +54,9 @@ def _compared(context: Context, scope: Scope, node: ast.Compare) -> Iterator[Res
         if isinstance(op, ast.In | ast.NotIn):
             others = _elements(context, scope, right)
         else:
-            found = members.of(right, scope) if isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) else None
+            found = (
+                members.of(right, scope) if isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) else None
+            )
             others = [found] if found is not None else []
         # ``in`` is only wrong when nothing that is listed can match.
         if one is not None and others and all(o is not None and o.id != one.id for o in others):
@@ -105,16 +109,17 @@ def _table(context: Context, scope: Scope, node: ast.expr) -> tuple[ast.Dict | N
     if found.kind is not Kind.VALUE or context.world.tree(found.module) is not context.plugin:
         return None, None
     where = context.inference.scopes(found.module)[0]
-    stored = [
-        n for n in where.nodes if isinstance(n, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Subscript | ast.Call)
-    ]
     values = []
-    for stmt in stored:
-        if isinstance(stmt, ast.Assign) and any(_is(t, found.qualname) for t in stmt.targets):
-            values.append(stmt.value)
-        elif isinstance(stmt, ast.AnnAssign) and _is(stmt.target, found.qualname) and stmt.value is not None:
-            values.append(stmt.value)
-        elif isinstance(stmt, ast.Subscript) and isinstance(stmt.ctx, ast.Store) and _is(stmt.value, found.qualname):
+    for stmt in where.nodes:
+        if isinstance(stmt, ast.Assign):
+            values += [stmt.value for t in stmt.targets if _is(t, found.qualname)]
+        elif isinstance(stmt, ast.AnnAssign):
+            values += [stmt.value] if _is(stmt.target, found.qualname) and stmt.value is not None else []
+        elif (
+            isinstance(stmt, ast.Subscript)
+            and not isinstance(stmt.ctx, ast.Load)
+            and _is(stmt.value, found.qualname)
+        ):
             return None, None  # filled elsewhere too
     value = values[0] if len(values) == 1 else None
     return (value, where) if isinstance(value, ast.Dict) else (None, None)
@@ -189,7 +194,8 @@ def _finding(
         key=f"{one.id}:{other.id}:{what[:60]}",
         severity=severity,
         certainty=Certainty.LIKELY,
-        message=what.format(f"`{first}`", f"`{second}`") + ": two classes, whose members never equal each other",
+        message=what.format(f"`{first}`", f"`{second}`")
+        + ": two classes, whose members never equal each other",
         trigger=f"{scope.qualname or 'importing the module'}, whichever member it is",
         consequence=consequence,
         suggestion=f"use one class on both sides: import `{other.module}.{other.qualname}`",

@@ -17,7 +17,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tools.checks._lifecycle import ALLOCATE, CONFIG, CONVERT, EXECUTE, Access, Touch, access, methods_of_plugin, own
+from tools.checks._lifecycle import (
+    ALLOCATE,
+    CONFIG,
+    CONVERT,
+    EXECUTE,
+    Access,
+    Touch,
+    access,
+    methods_of_plugin,
+    own,
+)
 from tools.checks._state import find, follow
 from tools.checks._uses import stored_outside
 from tools.checks.base import Context, Result

@@ -27,12 +27,16 @@ from tools.findings import Attribution, Certainty, Severity
 ID = "LAY005"
 TITLE = "Result of a conversion thrown away"
 SEVERITY = Severity.WARNING
-_PURE = frozenset(
-    "transpose permute contiguous view reshape flatten unsqueeze squeeze swapaxes t to float half bfloat16 int "
-    "clone type flip roll repeat_interleave bitwise_and bitwise_right_shift".split()
+_NAMES = (
+    "transpose permute contiguous view reshape flatten unsqueeze squeeze swapaxes t to float half bfloat16 int",
+    "clone type flip roll repeat_interleave bitwise_and bitwise_right_shift",
 )
+_PURE = frozenset(" ".join(_NAMES).split())
+_HARMLESS = frozenset({"isinstance", "len", "type", "range", "print", "min", "max", "int", "cdiv"})
 _ROOTS = re.compile(r"^(layer|self)\.\w*(weight|scale|zero|zp|qzeros|bias)\w*")
-_CONVERTS = re.compile(r"(^|_)(convert|repack|pack|unpack|transpose|shuffle|permute|reorder|interleave|swizzle)(_|$|d)")
+_CONVERTS = re.compile(
+    r"(^|_)(convert|repack|pack|unpack|transpose|shuffle|permute|reorder|interleave|swizzle)(_|$|d)"
+)
 
 
 def run(context: Context) -> Iterable[Result]:
@@ -86,12 +90,12 @@ def _in_place(node: FunctionNode) -> bool:
                 return True
             if last in ("setattr", "register_parameter", "replace_parameter", "register_buffer"):
                 return True
-            if name.startswith("torch.ops.") or "?" in name and isinstance(child.func, ast.Subscript):
+            if name.startswith("torch.ops.") or ("?" in name and isinstance(child.func, ast.Subscript)):
                 return True
             passed = {dotted(a) for a in child.args}
-            if passed & params and not name.startswith("torch.") and last not in _PURE and "." not in name:
-                if last not in ("isinstance", "len", "type", "range", "print", "min", "max", "int", "cdiv"):
-                    return True  # another function may write to it
+            other = "." not in name and last not in _PURE | _HARMLESS
+            if passed & params and other:
+                return True  # another function may write to it
     return False
 
 

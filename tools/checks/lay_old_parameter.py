@@ -78,7 +78,9 @@ def _renamed(context: Context, cls: Resolution) -> Iterator[Result]:
         if store.value is None or store.attr in read or _read_anywhere(context, store.attr):
             continue
         sources = _sources(store.value, made) - {store.attr}
-        old = sorted(s for s in sources if s not in converted.stored and not _deleted_there(converted.deletes, s))
+        old = sorted(
+            s for s in sources if s not in converted.stored and not _deleted_there(converted.deletes, s)
+        )
         for name, found in readers:
             touch = next((t for t in found.reads if t.attr in old), None)
             if len(old) == 1 and touch is not None and _related(store.attr, old[0]):

@@ -62,7 +62,9 @@ def _judged(
         for stmt in arm
         if isinstance(stmt, ast.Assign)
         for target in stmt.targets
-        if isinstance(target, ast.Name) and _ZERO.search(target.id) and not isinstance(stmt.value, ast.Constant)
+        if isinstance(target, ast.Name)
+        and _ZERO.search(target.id)
+        and not isinstance(stmt.value, ast.Constant)
     }
     for name, line in sorted(loaded.items()):
         if not _used(scope, name):
@@ -126,7 +128,11 @@ def _used(scope: Scope, name: str) -> bool:
     for stmt in scope.all(ast.Assign):
         if any(isinstance(t, ast.Name) and t.id == name for t in stmt.targets):
             own |= {id(n) for n in walk(stmt.value)}
-    loads = [n for n in walk(scope.node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    loads = [
+        n
+        for n in walk(scope.node)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
     return any(id(n) not in own for n in loads)
 
 

@@ -44,7 +44,10 @@ def aggregate_rows(subject: Subject, reached: Callable[[str, int], Reaching]) ->
             names = ", ".join(f"`{plugin.paths[m]}`" for m in inactive)
             decision, reason = Decision.UPDATE, f"nothing imports {names}: import it here, or delete it"
         elif status is Activation.INACTIVE:
-            decision, reason = Decision.UPDATE, "nothing imports it: import it, or delete it with what it imports"
+            decision, reason = (
+                Decision.UPDATE,
+                "nothing imports it: import it, or delete it with what it imports",
+            )
         elif status is Activation.LOST:
             decision, reason = Decision.UPDATE, f"it is not reached: {way.condition}"
         else:
@@ -59,7 +62,9 @@ def aggregate_rows(subject: Subject, reached: Callable[[str, int], Reaching]) ->
                 activation=way.text,
                 effective=f"imports {len(leads)} file{'s' * (len(leads) != 1)} with {total} registrations and patches",
                 counterpart="none",
-                difference=f"does not import {', '.join(plugin.paths[m] for m in inactive)}" if inactive else "",
+                difference=f"does not import {', '.join(plugin.paths[m] for m in inactive)}"
+                if inactive
+                else "",
                 decision=decision,
                 evidence=(subject.cite(plugin, module, line, record.imports[-1].line),),
                 status=status,

@@ -43,7 +43,9 @@ _STAGES = (
     "apply",
 )
 """Life of a quantization method, in order."""
-_CITED = frozenset({"registration", "lookup", "config", "selected method", "oracle", "experts", "linear kernel"})
+_CITED = frozenset(
+    {"registration", "lookup", "config", "selected method", "oracle", "experts", "linear kernel"}
+)
 
 
 def chains_of(subject: Subject) -> tuple[Chain, ...]:
@@ -77,7 +79,7 @@ class Builder:
     def chains(self) -> Iterator[Chain]:
         """By kind and key."""
         winners = rivals(self.subject)
-        lazily = {}
+        lazily: dict[tuple[str, str], Registration] = {}
         for item in registrations(self.subject):
             if item.kind in _KINDS and item.key:
                 lazily.setdefault((item.kind, item.key), item)
@@ -121,19 +123,20 @@ class Builder:
 
     def _lookup(self, item: Registration) -> Node | None:
         """Upstream's function that asks for the key."""
-        upstream = self.world.upstream.package
+        package = f"{self.world.upstream.package}.model_executor"
+        found: Resolution | None = None
         if item.kind == QUANTIZATION:
-            found = self.world.member(f"{upstream}.model_executor.layers.quantization", "get_quantization_config")
-        elif item.kind == CUSTOM_OP:
-            base = next((c for c in self.world.mro(item.owner).classes if c.qualname in ("CustomOp", "PluggableLayer")), None) if item.owner else None
-            found = self.world.own_member(base, "__new__") if base is not None else None  # type: ignore[assignment]
+            found = self.world.member(f"{package}.layers.quantization", "get_quantization_config")
+        elif item.kind == CUSTOM_OP and item.owner is not None:
+            classes = self.world.mro(item.owner).classes
+            base = next((c for c in classes if c.qualname in ("CustomOp", "PluggableLayer")), None)
+            found = self.world.own_member(base, "__new__") if base is not None else None
         elif item.kind == LINEAR_KERNEL:
-            found = self._table_reader(table_of(item))  # type: ignore[assignment]
+            found = self._table_reader(table_of(item))
         elif item.kind == ATTENTION and item.owner is not None:
-            found = self.world.class_member(item.owner, "get_class")  # type: ignore[assignment]
-        else:
-            registry = self.world.path(f"{upstream}.model_executor.models.registry")
-            found = self.world.path(f"{registry.module}._ModelRegistry.resolve_model_cls") if registry.found else None  # type: ignore[assignment]
+            found = self.world.class_member(item.owner, "get_class")
+        elif item.kind == MODEL:
+            found = self.world.path(f"{package}.models.registry._ModelRegistry.resolve_model_cls")
         if found is None or found.kind is not Kind.FUNCTION:
             return None
         return self.walker.node("lookup", found, note=f"asks for {item.key}")
@@ -225,7 +228,14 @@ class Builder:
         value = node.value
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             path, _ = self.walker.place(frame.function)
-            yield Node("selection", "None", self.walker.side(frame.function.module), path, node.lineno, note="the layer stays as it is")
+            yield Node(
+                "selection",
+                "None",
+                self.walker.side(frame.function.module),
+                path,
+                node.lineno,
+                note="the layer stays as it is",
+            )
             return
         if isinstance(value, ast.Call):
             functions = [v for v in self.walker.values.callees(value, frame) if v.form is Form.FUNCTION]
@@ -240,7 +250,14 @@ class Builder:
             path, _ = self.walker.place(frame.function)
             text = ast.unparse(value)[:80]
             self.walker.unresolved.setdefault(f"{path}:{node.lineno} returns {text}")
-            yield Node("selection", text, self.walker.side(frame.function.module), path, node.lineno, note="not followed")
+            yield Node(
+                "selection",
+                text,
+                self.walker.side(frame.function.module),
+                path,
+                node.lineno,
+                note="not followed",
+            )
 
     def method(self, cls: Resolution, *, by: Resolution, inside: bool = False) -> Node:
         """A quantization method: its life from construction to execution."""
@@ -264,7 +281,13 @@ class Builder:
         """A custom op or linear kernel: what runs when it is called."""
         node = self.walker.node("effective class", cls)
         dispatched = self.world.class_member(cls, "dispatch_forward") is not None
-        names = ("__init__", "process_weights_after_loading", "apply", "apply_weights", "apply_block_scaled_mm")
+        names = (
+            "__init__",
+            "process_weights_after_loading",
+            "apply",
+            "apply_weights",
+            "apply_block_scaled_mm",
+        )
         for name in (*names, "forward_oot" if dispatched else "forward"):
             step = self.walker.stage(cls, name, 0)
             if step is not None and (step.ends or name in ("forward_oot", "forward", "apply_weights")):
@@ -306,9 +329,15 @@ class Builder:
         steps: list[ChainStep] = []
         reached = self.startup.reached(item.module, item.line)
         for link in reached.chain:
-            role = "entry point" if link.what.startswith("entry point") or link.what.startswith("upstream ") else "import"
+            role = (
+                "entry point"
+                if link.what.startswith("entry point") or link.what.startswith("upstream ")
+                else "import"
+            )
             path = plugin.paths[link.module] if link.module else self._declared(link.what)
-            steps.append(ChainStep(depth=0, role=role, name=link.what, where="plugin", path=path, line=link.line))
+            steps.append(
+                ChainStep(depth=0, role=role, name=link.what, where="plugin", path=path, line=link.line)
+            )
         steps.append(
             ChainStep(
                 depth=0,
@@ -328,7 +357,17 @@ class Builder:
                 break
             note = "shown above" if again else node.note
             steps.append(
-                ChainStep(depth=depth, role=node.role, name=node.name, where=node.where, path=node.path, line=node.line, when=node.when, note=note, fallback=node.fallback)
+                ChainStep(
+                    depth=depth,
+                    role=node.role,
+                    name=node.name,
+                    where=node.where,
+                    path=node.path,
+                    line=node.line,
+                    when=node.when,
+                    note=note,
+                    fallback=node.fallback,
+                )
             )
             if node.ref is not None and node.role in _CITED:
                 cited = self.subject.cite_definition(node.ref)
@@ -340,10 +379,17 @@ class Builder:
             kind=item.kind,
             key=item.key,
             steps=tuple(steps),
-            boundaries=tuple(dict.fromkeys(n.name for n in every if n.where == "outside")),
+            boundaries=self._boundaries(every),
             unresolved=tuple(self.walker.unresolved),
             evidence=tuple(dict.fromkeys(evidence)),
         )
+
+    def _boundaries(self, every: list[Node]) -> tuple[str, ...]:
+        """Components outside, those that the plugin itself calls first."""
+        own = self.subject.plugin.modules_at
+        ends = [n for n in every if n.where == "outside"]
+        ordered = sorted(ends, key=lambda n: n.path not in own)
+        return tuple(dict.fromkeys(n.name for n in ordered))
 
 
 def _flat(roots: Iterable[Node], depth: int, shown: set[str]) -> Iterator[tuple[int, Node, bool]]:

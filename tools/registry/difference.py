@@ -55,7 +55,9 @@ class Differences:
         if fields:
             parts.append(f"sets {_listed([f'`{f}`' for f in fields])}")
         if not derived:
-            lacking = [n for n in _methods(self.world, counterpart) if self.world.class_member(cls, n) is None]
+            lacking = [
+                n for n in _methods(self.world, counterpart) if self.world.class_member(cls, n) is None
+            ]
             if lacking:
                 parts.append(f"lacks {_listed([f'`{n}`' for n in lacking])}")
         if not methods and not fields:
@@ -93,13 +95,19 @@ class Differences:
             direct = [b.id for b in self.world.bases(cls)]
             if counterpart.id in direct:
                 return f"derives from `{counterpart.qualname}`"
-            between = [c.qualname for c in self.world.mro(cls).classes[1:] if self.world.is_subclass(c, counterpart.id) and c.id != counterpart.id]
+            between = [
+                c.qualname
+                for c in self.world.mro(cls).classes[1:]
+                if self.world.is_subclass(c, counterpart.id) and c.id != counterpart.id
+            ]
             return f"derives from `{counterpart.qualname}` through {_listed([f'`{b}`' for b in between])}"
         bases = [b.qualname or b.module for b in self.world.bases(cls)]
         named = _listed([f"`{b}`" for b in bases]) if bases else "nothing"
         return f"does not derive from `{counterpart.qualname}` (its base is {named})"
 
-    def _original(self, cls: Resolution, counterpart: Resolution, name: str, derived: bool) -> Resolution | None:
+    def _original(
+        self, cls: Resolution, counterpart: Resolution, name: str, derived: bool
+    ) -> Resolution | None:
         found = None
         if derived:
             owner = self.world.definer(cls, name, after=cls)
@@ -163,7 +171,11 @@ class Differences:
             there = self.world.name(other, theirs.qualname, name)
             if not (here.found and there.found) or here == there:
                 continue
-            if here.kind is Kind.VALUE and there.kind is Kind.VALUE and self._bound(here) == self._bound(there):
+            if (
+                here.kind is Kind.VALUE
+                and there.kind is Kind.VALUE
+                and self._bound(here) == self._bound(there)
+            ):
                 continue
             out.append(f"`{name}`")
         return out

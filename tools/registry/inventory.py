@@ -7,8 +7,19 @@ import re
 
 from tools.code.world import Kind, Resolution
 from tools.compare.patches import Patch, PatchKind
-from tools.findings import Activation, Decision, Evidence, Frozen, InventoryRow, Place, short_hash
+from tools.findings import (
+    Activation,
+    Chain,
+    Decision,
+    Evidence,
+    Frozen,
+    InventoryRow,
+    Place,
+    SupportRow,
+    short_hash,
+)
 from tools.registry.aggregates import Reaching, aggregate_rows
+from tools.registry.chain import chains_of
 from tools.registry.decisions import Facts, decide
 from tools.registry.difference import Differences
 from tools.registry.effective import Rivals, rivals
@@ -28,24 +39,31 @@ from tools.registry.sites import (
 )
 from tools.registry.startup import Startup, startup_of
 from tools.registry.subject import Subject
-from tools.registry.support import late_refusals
+from tools.registry.support import late_refusals, support_of
 from tools.registry.trace import Step
 
 
 class InventoryResult(Frozen):
-    """Rows by kind, key and place, and the evidence they cite."""
+    """Rows by kind, key and place, chains and the support table, and the evidence that all of them cite."""
 
     rows: tuple[InventoryRow, ...]
     evidence: tuple[Evidence, ...]
+    chains: tuple[Chain, ...] = ()
+    support: tuple[SupportRow, ...] = ()
 
 
 def take_inventory(subject: Subject) -> InventoryResult:
     """The inventory of the plugin against this upstream."""
     rows = _Inventory(subject).rows()
+    chains, support = chains_of(subject), support_of(subject)
     cited = {e for row in rows for e in row.evidence}
+    cited |= {e for chain in chains for e in chain.evidence} | {e for row in support for e in row.evidence}
     evidence = tuple(subject.evidence[e] for e in sorted(cited))
     return InventoryResult(
-        rows=tuple(sorted(rows, key=lambda r: (r.kind, r.key, r.path, r.line))), evidence=evidence
+        rows=tuple(sorted(rows, key=lambda r: (r.kind, r.key, r.path, r.line))),
+        evidence=evidence,
+        chains=chains,
+        support=support,
     )
 
 
@@ -148,7 +166,9 @@ class _Inventory:
         facts.compared = self.subject.before is not None
         if own.kind is Kind.CLASS and found.kind is Kind.CLASS:
             difference = self.differences.of_class(own, found)
-            facts.empty = difference.endswith("defines nothing of its own") and difference.startswith("derives")
+            facts.empty = difference.endswith("defines nothing of its own") and difference.startswith(
+                "derives"
+            )
             facts.changed = self.differences.changed_upstream(own, found)
             return difference
         if own.kind is Kind.FUNCTION and found.kind is Kind.FUNCTION:
@@ -206,7 +226,9 @@ class _Inventory:
             died = self.startup.actual.died
             fault = died.fault if died is not None else None
             where = f" at {plugin.paths[fault.module]}:{fault.line}" if fault is not None else ""
-            reason = f"{fault.exception}: {fault.reason}{where}" if fault is not None else "an error before it"
+            reason = (
+                f"{fault.exception}: {fault.reason}{where}" if fault is not None else "an error before it"
+            )
             return Reaching(Activation.LOST, f"the start ends with {reason}", chain, text)
         return Reaching(status, condition, chain, text)
 
@@ -379,7 +401,9 @@ class _Inventory:
             base = self.world.class_member(interface, "get_default_ir_op_priority") if interface else None
             difference = self.differences.of_function(priority, base) if base is not None else ""
             at = own.line if own is not None else line
-            rows.append(self._platform_row("ir op priority", cls.qualname, cls, priority, at, base, difference))
+            rows.append(
+                self._platform_row("ir op priority", cls.qualname, cls, priority, at, base, difference)
+            )
         return rows
 
     def _platform_row(
@@ -394,9 +418,7 @@ class _Inventory:
     ) -> InventoryRow:
         reached = self._reached(cls.module, line)
         chosen = self._choice(cls)
-        decision, reason = decide(
-            Facts(reached.status, reached.condition, counterpart=True)
-        )
+        decision, reason = decide(Facts(reached.status, reached.condition, counterpart=True))
         cited = self.subject.cite_definition(counterpart) if counterpart is not None else None
         own = self.subject.cite(self.subject.plugin, effective.module, line)
         return InventoryRow(
@@ -411,7 +433,9 @@ class _Inventory:
             difference=difference,
             decision=decision,
             evidence=tuple([own, cited] if cited else [own]),
-            status=Activation.CONDITIONAL if chosen and reached.status is Activation.ACTIVE else reached.status,
+            status=Activation.CONDITIONAL
+            if chosen and reached.status is Activation.ACTIVE
+            else reached.status,
             condition=chosen or reached.condition,
             chain=reached.chain,
             reason=reason,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
@@ -16,6 +16,8 @@ from tools.findings import SupportFact
 from tools.registry.subject import Subject
 from tools.registry.values import Values
 
+Maker = Callable[[str, bool, str, int], tuple[str, SupportFact]]
+"""Of dimension, verdict, text and line."""
 DIMENSIONS = (
     "format",
     "symmetry",
@@ -32,14 +34,20 @@ _WORDS = {
         r"bits|weight_type|quant_type|\bformat\b|strategy|serialized|weight_key|scheme\b|TYPE_MAP|QUANT_TYPES|"
         r"quant_method\b|weight_dtype|store_dtype|fp8|int8|int4|_supports_quant_scheme"
     ),
-    "symmetry": re.compile(r"(?<![a-z])(is_)?sym(metric)?(?![a-z])|zero_?point|qzeros|(?<![a-z])a?zp(?![a-z])"),
-    "group size": re.compile(r"group_size|group_shape|block_size|block_shape|block_[nk]\b|per_channel|channelwise"),
+    "symmetry": re.compile(
+        r"(?<![a-z])(is_)?sym(metric)?(?![a-z])|zero_?point|qzeros|(?<![a-z])a?zp(?![a-z])"
+    ),
+    "group size": re.compile(
+        r"group_size|group_shape|block_size|block_shape|block_[nk]\b|per_channel|channelwise"
+    ),
     "activation": re.compile(
         r"activation(?!_?order|_format)|act_type|act_dtype|act_and_mul|input_quant|input_dtype|act_quant|per_act_token"
     ),
     "activation order": re.compile(r"act_?order|desc_act|g_idx"),
     "bias": re.compile(r"(?<!un)bias"),
-    "device": re.compile(r"capability|current_platform|current_device|is_cuda|device_(type|name)|is_available"),
+    "device": re.compile(
+        r"capability|current_platform|current_device|is_cuda|device_(type|name)|is_available"
+    ),
     "parallel mode": re.compile(
         r"parallel|tp_size|ep_size|use_ep\b|expert_map|partition_weight|full_weight|shard|world_size|all2all|eplb|dp_size"
     ),
@@ -115,7 +123,9 @@ class Predicates:
                 yield from self._answer(stmt.value, guards, own, fact)
 
     @staticmethod
-    def _answer(value: ast.expr, guards: tuple[str, ...], own: list[str], fact) -> Iterator[tuple[str, SupportFact]]:  # type: ignore[no-untyped-def]
+    def _answer(
+        value: ast.expr, guards: tuple[str, ...], own: list[str], fact: Maker
+    ) -> Iterator[tuple[str, SupportFact]]:
         first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
         when = guards[-1] if guards else ""
         if isinstance(first, ast.Constant) and first.value in (True, False):
@@ -141,13 +151,16 @@ class Predicates:
                     continue
                 seen.add(assign.name)
                 for dimension in dimensions(f"{assign.name} {assign.value}")[:1] or ["format"]:
-                    yield dimension, SupportFact(
-                        accepts=True,
-                        text=f"{assign.name} = {_short(' '.join(assign.value.split()))}",
-                        path=tree.paths[owner.module],
-                        line=assign.line,
-                        symbol=owner.qualname,
-                        stage="selection",
+                    yield (
+                        dimension,
+                        SupportFact(
+                            accepts=True,
+                            text=f"{assign.name} = {_short(' '.join(assign.value.split()))}",
+                            path=tree.paths[owner.module],
+                            line=assign.line,
+                            symbol=owner.qualname,
+                            stage="selection",
+                        ),
                     )
 
     def backends(self, oracle: Resolution) -> Iterator[tuple[str, SupportFact]]:
@@ -170,13 +183,16 @@ class Predicates:
                 else:
                     continue
                 if names:
-                    yield "backend", SupportFact(
-                        accepts=True,
-                        text=text,
-                        path=tree.paths[oracle.module],
-                        line=node.lineno,
-                        symbol=function.qualname,
-                        stage="selection",
+                    yield (
+                        "backend",
+                        SupportFact(
+                            accepts=True,
+                            text=text,
+                            path=tree.paths[oracle.module],
+                            line=node.lineno,
+                            symbol=function.qualname,
+                            stage="selection",
+                        ),
                     )
 
 

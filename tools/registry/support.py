@@ -16,7 +16,13 @@ from tools.registry.sites import QUANTIZATION
 from tools.registry.subject import Subject
 from tools.registry.walk import Node, nodes
 
-_CONFIG = ("__init__", "from_config", "get_supported_act_dtypes", "get_min_capability", "override_quantization_method")
+_CONFIG = (
+    "__init__",
+    "from_config",
+    "get_supported_act_dtypes",
+    "get_min_capability",
+    "override_quantization_method",
+)
 _STAGES = {
     "__init__": "selection",
     "create_weights": "allocation",
@@ -109,13 +115,16 @@ class _Table:
                     continue
                 listed = key in assign.items
                 where = "lists" if listed else "does not list"
-                yield "device", SupportFact(
-                    accepts=listed,
-                    text=f"`{record.qualname}.supported_quantization` {where} `{key}` without a condition",
-                    path=self.subject.plugin.paths[module],
-                    line=assign.line,
-                    symbol=record.qualname,
-                    stage="selection",
+                yield (
+                    "device",
+                    SupportFact(
+                        accepts=listed,
+                        text=f"`{record.qualname}.supported_quantization` {where} `{key}` without a condition",
+                        path=self.subject.plugin.paths[module],
+                        line=assign.line,
+                        symbol=record.qualname,
+                        stage="selection",
+                    ),
                 )
 
     def _methods(self, key: str, root: Node) -> Iterator[SupportRow]:

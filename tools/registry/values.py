@@ -115,10 +115,9 @@ class Values:
             elif isinstance(child, ast.Assign):
                 for target in child.targets:
                     _bind(bound, target, child.value)
-            elif isinstance(child, ast.AnnAssign) and child.value is not None:
-                _bind(bound, child.target, child.value)
-            elif isinstance(child, ast.NamedExpr):
-                _bind(bound, child.target, child.value)
+            elif isinstance(child, ast.AnnAssign | ast.NamedExpr):
+                if child.value is not None:
+                    _bind(bound, child.target, child.value)
             elif isinstance(child, ast.For) and isinstance(child.target, ast.Name):
                 bound.setdefault(child.target.id, []).append((child.iter, -1))
         annotations = {
@@ -155,7 +154,9 @@ class Values:
         if isinstance(node, ast.Name):
             return self._name(node.id, frame, depth)
         if isinstance(node, ast.Attribute):
-            return [v for owner in self.of(node.value, frame, depth) for v in self.attribute(owner, node.attr)]
+            return [
+                v for owner in self.of(node.value, frame, depth) for v in self.attribute(owner, node.attr)
+            ]
         if isinstance(node, ast.Call):
             return self._called(node, frame, depth)
         if isinstance(node, ast.IfExp):
@@ -286,7 +287,9 @@ class Values:
         method = self.method(owner.ref, name)
         if method is not None:
             record = self.world.function_record(method.ref)
-            if record is not None and any(d.rpartition(".")[2] in ("property", "cached_property") for d in record.decorators):
+            if record is not None and any(
+                d.rpartition(".")[2] in ("property", "cached_property") for d in record.decorators
+            ):
                 return list(self.returned(method.frame, None, 1))
             return [method]
         return list(self.stored(owner.ref, name))
@@ -381,7 +384,10 @@ class Values:
                 # An object of a class outside is known by its class; what a function outside gives is not.
                 out += [callee] if _constructs(callee.ref.module) else []
             elif callee.form is Form.FUNCTION:
-                if callee.ref.qualname.rpartition(".")[2] in ("from_config", "from_pretrained") and callee.receiver:
+                if (
+                    callee.ref.qualname.rpartition(".")[2] in ("from_config", "from_pretrained")
+                    and callee.receiver
+                ):
                     out.append(Value(Form.INSTANCE, callee.receiver))
                 else:
                     out += self.returned(callee.frame, None, depth)
@@ -415,16 +421,21 @@ def _bind(bound: dict[str, list[tuple[ast.expr, int | None]]], target: ast.expr,
 
 
 _BUILTINS = frozenset(dir(builtins)) - {"super"}
-_IDLE_HEADS = frozenset({"logger", "logging", "warnings", "os", "math", "json", "re", "np", "time", "field", "cast"})
-IDLE = frozenset(
-    "view reshape to size numel dim contiguous transpose permute t unsqueeze squeeze expand flatten float half "
-    "bfloat16 int item tolist clone detach copy_ fill_ zero_ zeros empty ones full arange tensor stack cat pad "
-    "append extend insert pop get items keys values update add remove join split format startswith endswith "
-    "strip replace lower upper index count sort setdefault debug info warning info_once debug_once warning_once "
-    "is_cuda is_rocm is_xpu is_cpu is_cuda_alike get_device_capability has_device_capability type element_size "
-    "is_contiguous stride unbind chunk narrow repeat masked_fill masked_fill_ new_empty new_zeros amax max min "
-    "sum mean abs add_ mul_ div_ sub_ clamp clamp_ round any all numpy cpu cuda record_stream".split()
+_IDLE_HEADS = frozenset(
+    {"logger", "logging", "warnings", "os", "math", "json", "re", "np", "time", "field", "cast"}
 )
+_TENSOR = (
+    "view reshape to size numel dim contiguous transpose permute t unsqueeze squeeze expand flatten float half",
+    "bfloat16 int item tolist clone detach copy_ fill_ zero_ zeros empty ones full arange tensor stack cat pad",
+    "is_contiguous stride unbind chunk narrow repeat masked_fill masked_fill_ new_empty new_zeros amax max min",
+    "sum mean abs add_ mul_ div_ sub_ clamp clamp_ round any all numpy cpu cuda record_stream element_size type",
+)
+_OTHERS = (
+    "append extend insert pop get items keys values update add remove join split format startswith endswith",
+    "strip replace lower upper index count sort setdefault debug info warning info_once debug_once warning_once",
+    "is_cuda is_rocm is_xpu is_cpu is_cuda_alike get_device_capability has_device_capability",
+)
+IDLE = frozenset(" ".join(_TENSOR + _OTHERS).split())
 """Names of tensor, container and logging methods: calls of them never lead to another definition here."""
 
 

@@ -29,12 +29,13 @@ _DEPTH = 12
 """Longest chain of calls below a method."""
 _ORACLE = re.compile(r"^_?(select_\w*backend|backend_to_kernel_cls|choose_\w*kernel|init_\w*_kernel)$")
 _PREPARE = re.compile(r"PrepareAndFinalize|PrepareFinalize")
-_PLUMBING = frozenset(
-    "numpy transformers compressed_tensors pydantic regex packaging msgspec cloudpickle PIL tqdm safetensors "
-    "huggingface_hub typing_extensions prometheus_client ray requests aiohttp fastapi jinja2 zmq psutil yaml "
-    "cbor2 blake3 einops torch torchvision torchaudio builtins triton tilelang cutlass humming "
-    "pybase64 cachetools filelock opentelemetry tokenizers xgrammar".split()
+_LIBRARIES = (
+    "numpy transformers compressed_tensors pydantic regex packaging msgspec cloudpickle PIL tqdm safetensors",
+    "huggingface_hub typing_extensions prometheus_client ray requests aiohttp fastapi jinja2 zmq psutil yaml",
+    "cbor2 blake3 einops torchvision torchaudio builtins triton tilelang cutlass pybase64 cachetools filelock",
+    "opentelemetry tokenizers xgrammar",
 )
+_PLUMBING = frozenset(" ".join(_LIBRARIES).split())
 """Libraries that a chain may pass without ending there; torch is judged by what is called."""
 
 
@@ -180,7 +181,9 @@ class Walker:
             name = inner.attr if isinstance(inner, ast.Attribute) else ""
             self._asked = self._asked or name in ATTACHED
             found = tuple(
-                v for value in self.attached.get(name, ()) for v in self.values.attribute(value, call.func.attr)
+                v
+                for value in self.attached.get(name, ())
+                for v in self.values.attribute(value, call.func.attr)
             )
             if not found and self.side(frame.function.module) == "plugin" and call.func.attr in _WATCHED:
                 tree = self.world.plugin
@@ -216,9 +219,10 @@ class Walker:
                 if node.ends:
                     yield node
                 return
-        elif top == "torch" and not COMPUTE.match(name):
-            return
-        elif top in sys.stdlib_module_names or (top in _PLUMBING and top != "torch"):
+        elif top == "torch":
+            if not COMPUTE.match(name):
+                return
+        elif top in sys.stdlib_module_names or top in _PLUMBING:
             return
         yield Node("kernel boundary", name, "outside", path, line)
 
@@ -286,7 +290,7 @@ class Walker:
             return "prepare-finalize"
         if any("Experts" in n for n in names):
             return "experts"
-        if any(n.endswith("LinearKernel") or n.endswith("MMKernel") for n in names):
+        if any(n.endswith(("LinearKernel", "MMKernel")) for n in names):
             return "linear kernel"
         return "class"
 
@@ -352,7 +356,9 @@ class Walker:
             for item in self._tables[table]:
                 for cls in item.classes:
                     node = self.component(cls, depth + 1)
-                    node.note = f"from {table}, registered in {self.world.plugin.paths[item.module]}:{item.line}"
+                    node.note = (
+                        f"from {table}, registered in {self.world.plugin.paths[item.module]}:{item.line}"
+                    )
                     yield node
 
 
@@ -360,7 +366,9 @@ ATTACHED = frozenset({"scheme", "quant_method", "transform_method"})
 """Names under which a selection leaves its choice on the layer."""
 _WORK = ("apply", "apply_weights", "prepare", "finalize", "forward")
 """Methods of components that reach kernels."""
-_WATCHED = frozenset({"apply", "forward", "apply_weights", "prepare", "finalize", "process_weights_after_loading"})
+_WATCHED = frozenset(
+    {"apply", "forward", "apply_weights", "prepare", "finalize", "process_weights_after_loading"}
+)
 """Methods whose unresolved call leaves a hole in a chain."""
 
 
@@ -404,7 +412,9 @@ def nodes(roots: Iterable[Node]) -> Iterator[Node]:
         yield from nodes(root.children)
 
 
-def branches(body: list[ast.stmt], guards: tuple[str, ...] = ()) -> Iterator[tuple[ast.Return, tuple[str, ...]]]:
+def branches(
+    body: list[ast.stmt], guards: tuple[str, ...] = ()
+) -> Iterator[tuple[ast.Return, tuple[str, ...]]]:
     """Each ``return`` of a function with the conditions written around it and before it."""
     for stmt in body:
         if isinstance(stmt, ast.Return):
@@ -417,4 +427,6 @@ def branches(body: list[ast.stmt], guards: tuple[str, ...] = ()) -> Iterator[tup
             yield from branches(stmt.body, guards)
             yield from branches(getattr(stmt, "orelse", []), guards)
             for handler in getattr(stmt, "handlers", ()):
-                yield from branches(handler.body, (*guards, f"except {dotted(handler.type) if handler.type else ''}"))
+                yield from branches(
+                    handler.body, (*guards, f"except {dotted(handler.type) if handler.type else ''}")
+                )

@@ -47,8 +47,10 @@ def check(call: str) -> list[Finding]:
 
 def test_the_selected_backend_reaches_a_function_of_the_other_class() -> None:
     (found,) = check("oracle.convert(w, backend=self.backend)")
-    assert "`vllm_metax.m.Backend`" in found.message and "vllm.oracle:8" in found.message
-    assert found.severity is Severity.WARNING and found.silent
+    assert "`vllm_metax.m.Backend`" in found.message
+    assert "vllm.oracle:8" in found.message
+    assert found.severity is Severity.WARNING
+    assert found.silent
     (found,) = check("oracle.convert(w, Backend.TRITON)")
     (found,) = check("oracle.log(self.backend)")
     assert found.severity is Severity.NOTE

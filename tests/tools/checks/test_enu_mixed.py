@@ -57,7 +57,8 @@ def test_two_classes_of_one_name_are_compared() -> None:
     )
     assert "`vllm_metax.oracle.Backend` with `vllm.oracle.Backend`" in found.message
     assert "always False" in found.consequence
-    assert found.silent and found.severity is Severity.WARNING
+    assert found.silent
+    assert found.severity is Severity.WARNING
 
 
 def test_other_operators_annotations_and_returns() -> None:
@@ -86,9 +87,12 @@ def test_lookups() -> None:
         return {0}
     """
     (found,) = check(text.format("TABLE[backend]"))
-    assert found.consequence == "KeyError" and found.severity is Severity.ERROR and not found.silent
+    assert found.consequence == "KeyError"
+    assert found.severity is Severity.ERROR
+    assert not found.silent
     (found,) = check(text.format("TABLE.get(backend)"))
-    assert "default" in found.consequence and found.silent
+    assert "default" in found.consequence
+    assert found.silent
     assert check(text.format("{Theirs.TRITON: 1, Backend.TRITON: 2}"))
 
 

@@ -38,8 +38,10 @@ def test_a_parameter_that_is_no_longer_allocated() -> None:
         "        layer.register_parameter('w13_qweight', make(size))\n"
         "        layer.group_size = size\n"
     )
-    assert "layer.w13_g_idx" in found.message and "process_weights_after_loading" in found.message
-    assert found.severity is Severity.ERROR and "AttributeError" in found.consequence
+    assert "layer.w13_g_idx" in found.message
+    assert "process_weights_after_loading" in found.message
+    assert found.severity is Severity.ERROR
+    assert "AttributeError" in found.consequence
 
 
 def test_a_conversion_that_no_longer_leaves_its_results() -> None:
@@ -60,7 +62,10 @@ ALLOCATES = """
 def test_nothing_when_it_is_set_some_other_way() -> None:
     assert not check(ALLOCATES.format("super().create_weights(layer, size)"))
     assert not check(ALLOCATES.format("layer.w13_g_idx = None; layer.group_size = size"))
-    assert not check(ALLOCATES.format("self._indices(layer)") + "\n    def _indices(self, layer):\n        layer.w13_g_idx = 1\n")
+    assert not check(
+        ALLOCATES.format("self._indices(layer)")
+        + "\n    def _indices(self, layer):\n        layer.w13_g_idx = 1\n"
+    )
     assert not check(ALLOCATES.format("for n in NAMES: layer.register_parameter(n, make(size))"))
     assert not check(ALLOCATES.format("other.allocate(layer)"))
 

@@ -34,14 +34,16 @@ def check(statement: str) -> list[Finding]:
 
 def test_a_tensor_method_called_for_nothing() -> None:
     (found,) = check("layer.w13_weight.transpose(1, 2).contiguous()")
-    assert found.certainty is Certainty.CERTAIN and found.silent
+    assert found.certainty is Certainty.CERTAIN
+    assert found.silent
     assert check("layer.w2_scale.to(dtype)")
     assert check("self.zero_point.view(torch.uint8)")
 
 
 def test_a_helper_whose_result_is_not_taken() -> None:
     (found,) = check("repack_zeros(layer.w2_zero_point)")
-    assert "repack_zeros()" in found.message and found.certainty is Certainty.LIKELY
+    assert "repack_zeros()" in found.message
+    assert found.certainty is Certainty.LIKELY
 
 
 def test_near_misses() -> None:

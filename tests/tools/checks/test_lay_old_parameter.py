@@ -36,8 +36,10 @@ CONVERT = "layer.w13_zero_point = layer.w13_zero_point.transpose(1, 2)"
 
 def test_the_config_is_built_when_the_weights_are_allocated() -> None:
     (found,) = check(CONVERT, create=BUILD)
-    assert "create_weights" in found.message and "layer.w13_zero_point" in found.message
-    assert found.silent and found.severity is Severity.WARNING
+    assert "create_weights" in found.message
+    assert "layer.w13_zero_point" in found.message
+    assert found.silent
+    assert found.severity is Severity.WARNING
 
 
 def test_the_config_is_built_before_the_conversion() -> None:
@@ -54,19 +56,26 @@ def test_helpers_that_copy_into_the_old_tensor_are_left_alone() -> None:
 
 def test_stored_under_a_name_that_nobody_reads() -> None:
     (found,) = check("zp = layer.w13_zero_point.t()\nlayer.w13_zero_point_packed = pack(zp)")
-    assert "w13_zero_point_packed" in found.message and "get_fused_moe_quant_config" in found.message
+    assert "w13_zero_point_packed" in found.message
+    assert "get_fused_moe_quant_config" in found.message
     assert not check(
         "layer.w13_zero_point_packed = pack(layer.w13_zero_point)", config="layer.w13_zero_point_packed"
     )
+    in_place = "layer.w13_zero_point.data = layer.w13_zero_point.t()"
+    both = f"{in_place}\nlayer.w13_zero_point_fp32 = layer.w13_zero_point.float()"
+    assert not check(both)
     assert not check("layer.output_size = layer.w13_zero_point.shape[0]")
 
 
 def test_deleted_and_read() -> None:
     (found,) = check("del layer.w13_zero_point", config="None", apply="layer.w13_zero_point")
-    assert found.severity is Severity.ERROR and "AttributeError" in found.consequence
+    assert found.severity is Severity.ERROR
+    assert "AttributeError" in found.consequence
     assert check("delattr(layer, 'w13_zero_point')", config="None", apply="layer.w13_zero_point")
     assert not check(
         "del layer.w13_zero_point\nlayer.w13_zero_point = new()", config="None", apply="layer.w13_zero_point"
     )
-    assert not check("del layer.w13_zero_point", config="None", apply="getattr(layer, 'w13_zero_point', None)")
+    assert not check(
+        "del layer.w13_zero_point", config="None", apply="getattr(layer, 'w13_zero_point', None)"
+    )
     assert not check(f"{BUILD}\ndel layer.w13_zero_point")
