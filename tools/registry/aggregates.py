@@ -18,6 +18,8 @@ class Reaching(NamedTuple):
     condition: str
     chain: tuple[Place, ...]
     text: str
+    lazily: bool = False
+    """No start comes to it, but something may import the file later."""
 
 
 def aggregate_rows(subject: Subject, reached: Callable[[str, int], Reaching]) -> list[InventoryRow]:

@@ -20,6 +20,8 @@ class Facts:
     """That rival registers the same class."""
     rival_runs: bool = False
     """It runs at start, this one does not."""
+    late_made: bool = False
+    """Has to stand before its key is looked up, and no start makes it: only something that imports its file."""
     gone: bool = False
     """Upstream has nothing of this name any more."""
     counterpart: bool = False
@@ -56,6 +58,10 @@ def decide(facts: Facts) -> tuple[Decision, str]:
         return Decision.REMOVE, f"{facts.rival} is in force instead"
     if facts.gone:
         return Decision.UPDATE, "upstream has nothing of this name"
+    if facts.late_made:
+        return Decision.UPDATE, (
+            f"no entry point leads here ({facts.condition}): a lookup before that finds upstream's own"
+        )
     if facts.extension:
         return Decision.MIGRATE, f"upstream has an extension point for it: {facts.extension}"
     if facts.drops:

@@ -127,6 +127,7 @@ class _Inventory:
             reached.condition,
             gone=not counterpart and item.kind in (CUSTOM_OP, ATTENTION),
             counterpart=bool(counterpart),
+            late_made=reached.lazily and item.kind in (CUSTOM_OP, QUANTIZATION, LINEAR_KERNEL, MODEL),
             late=self.late.get(item.key, "") if item.kind == QUANTIZATION else "",
         )
         self._against_rival(item, facts)
@@ -230,7 +231,7 @@ class _Inventory:
                 f"{fault.exception}: {fault.reason}{where}" if fault is not None else "an error before it"
             )
             return Reaching(Activation.LOST, f"the start ends with {reason}", chain, text)
-        return Reaching(status, condition, chain, text)
+        return Reaching(status, condition, chain, text, lazily=reached.how is How.LAZY)
 
     def _effective(self, item: Registration, value: str) -> str:
         executed = self.startup.statement(self.startup.actual, item.module, item.line) is not None
