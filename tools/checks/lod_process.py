@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
 from tools.findings import Attribution, Certainty, Severity
-from tools.registry.inventory import chain_text
+from tools.registry.reaching import chain_text
 from tools.registry.outcomes import How, Reached
 from tools.registry.platforms import PARENT_ONLY
 from tools.registry.sites import (

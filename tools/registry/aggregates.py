@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from tools.code.tree import Tree
-from tools.findings import Activation, Decision, InventoryRow, Place
+from tools.findings import Activation, Decision, InventoryRow
+from tools.registry.reaching import reaching
 from tools.registry.sites import registrations
 from tools.registry.subject import Subject
 
 
-class Reaching(NamedTuple):
-    """How the start comes to a line, in the words of an inventory row."""
-
-    status: Activation
-    condition: str
-    chain: tuple[Place, ...]
-    text: str
-    lazily: bool = False
-    """No start comes to it, but something may import the file later."""
-
-
-def aggregate_rows(subject: Subject, reached: Callable[[str, int], Reaching]) -> list[InventoryRow]:
+def aggregate_rows(subject: Subject) -> list[InventoryRow]:
     """A row for every file that consists of imports and leads to registrations."""
     plugin = subject.plugin
     registering: dict[str, int] = {}
@@ -38,8 +25,8 @@ def aggregate_rows(subject: Subject, reached: Callable[[str, int], Reaching]) ->
         record = plugin.modules[module]
         line = record.imports[0].line
         forgotten = sorted(m for m in registering if m.rpartition(".")[0] == module and m not in leads)
-        inactive = [m for m in forgotten if reached(m, 1).status is Activation.INACTIVE]
-        way = reached(module, line)
+        inactive = [m for m in forgotten if reaching(subject, m, 1).status is Activation.INACTIVE]
+        way = reaching(subject, module, line)
         total = sum(registering[m] for m in leads)
         status = way.status if way.status in (Activation.INACTIVE, Activation.LOST) else Activation.AGGREGATE
         if inactive:

@@ -15,6 +15,7 @@ from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.findings import Chain, ChainStep
 from tools.registry.effective import rivals
+from tools.registry.nodes import Node, branches, collapsed, nodes
 from tools.registry.sites import (
     ATTENTION,
     CUSTOM_OP,
@@ -27,7 +28,7 @@ from tools.registry.sites import (
 from tools.registry.startup import startup_of
 from tools.registry.subject import Subject
 from tools.registry.values import Form, Frame, Value
-from tools.registry.walk import ATTACHED, Node, Walker, branches, collapsed, nodes, table_of
+from tools.registry.walk import ATTACHED, Walker, table_of
 
 _KINDS = (QUANTIZATION, CUSTOM_OP, LINEAR_KERNEL, ATTENTION, MODEL)
 Layers = tuple[tuple[Resolution, ...], tuple[Resolution, ...]]

@@ -10,6 +10,7 @@ from tools.code.records import Function, ParamKind
 from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution, World
 from tools.compare.statements import statements
+from tools.registry.decisions import Facts
 from tools.registry.subject import Subject
 
 _SHOWN = 4
@@ -23,6 +24,22 @@ class Differences:
 
     def __init__(self, subject: Subject) -> None:
         self.subject, self.world = subject, subject.world
+
+    def compared(self, own: Resolution, found: Resolution, facts: Facts) -> str:
+        """The difference of two definitions; adds what follows from it to ``facts``."""
+        facts.compared = self.subject.before is not None
+        if own.kind is Kind.CLASS and found.kind is Kind.CLASS:
+            difference = self.of_class(own, found)
+            facts.empty = difference.endswith("defines nothing of its own") and difference.startswith(
+                "derives"
+            )
+            facts.changed = self.changed_upstream(own, found)
+            return difference
+        if own.kind is Kind.FUNCTION and found.kind is Kind.FUNCTION:
+            difference = self.of_function(own, found)
+            facts.equal = difference == "the same statements"
+            return difference
+        return ""
 
     def of_class(self, cls: Resolution, counterpart: Resolution) -> str:
         """How ``cls`` relates to ``counterpart`` and what it defines itself; '' when one cannot be read."""

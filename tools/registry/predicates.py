@@ -54,7 +54,11 @@ _WORDS = {
     "backend": re.compile(r"backend|marlin|cutlass|exllama|activation_format|BatchedExperts"),
 }
 _PREDICATE = re.compile(r"^_?(supports?_|is_supported|can_implement|is_.*supported|supported_)")
-_EXISTS = re.compile(r"^(not )?[\w.]+( is (not )?None)?$|^isinstance\([^()]*\)$|^hasattr\(")
+_EXISTS = re.compile(
+    r"^(not )?(?!.*\b(has_|is_|use_|supports_|desc_act))[\w.]+$|^[\w.]+ is (not )?None$|"
+    r"^isinstance\([^()]*\)$|^hasattr\("
+)
+"""Whether something is there at all: no statement about a configuration, unless it is a flag."""
 
 
 _SHAPES = re.compile(r"\.size\(|\.shape|\.ndim|\.dim\(|\.stride\(|\blen\(|is_contiguous|\.device\b|\.numel")

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from tools.code.world import Kind, Resolution
 from tools.findings import SupportCell, SupportFact, SupportRow
 from tools.registry.chain import branches_of
+from tools.registry.nodes import Node, nodes
 from tools.registry.predicates import DIMENSIONS, Predicates
 from tools.registry.sites import QUANTIZATION
 from tools.registry.subject import Subject
-from tools.registry.walk import Node, nodes
 
 _CONFIG = (
     "__init__",

@@ -8,7 +8,6 @@ branches. Types of parameters come from their annotations, attributes from the m
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,13 +18,9 @@ from tools.code.infer import annotation_names
 from tools.code.shapes import FunctionNode
 from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution, World
+from tools.registry.idle import idle
 
 _DEPTH = 14
-COMPUTE = re.compile(
-    r"^torch\.(ops\.\w+\.\w+|_scaled_mm|matmul|mm|bmm|addmm|einsum|baddbmm|_int_mm|"
-    r"nn\.functional\.(linear|embedding|scaled_dot_product_attention|silu|gelu))"
-)
-"""Functions of torch that compute; the others arrange."""
 _QUOTED = re.compile(r"""["']((?:\w+\.)+\w+)["']""")
 
 
@@ -110,7 +105,7 @@ class Values:
         calls: list[ast.Call] = []
         for child in walk(node):
             if isinstance(child, ast.Call):
-                if not _idle(child.func):
+                if not idle(child.func):
                     calls.append(child)
             elif isinstance(child, ast.Assign):
                 for target in child.targets:
@@ -418,39 +413,6 @@ def _bind(bound: dict[str, list[tuple[ast.expr, int | None]]], target: ast.expr,
         for index, element in enumerate(target.elts):
             if isinstance(element, ast.Name):
                 bound.setdefault(element.id, []).append((value, index))
-
-
-_BUILTINS = frozenset(dir(builtins)) - {"super"}
-_IDLE_HEADS = frozenset(
-    {"logger", "logging", "warnings", "os", "math", "json", "re", "np", "time", "field", "cast"}
-)
-_TENSOR = (
-    "view reshape to size numel dim contiguous transpose permute t unsqueeze squeeze expand flatten float half",
-    "bfloat16 int item tolist clone detach copy_ fill_ zero_ zeros empty ones full arange tensor stack cat pad",
-    "is_contiguous stride unbind chunk narrow repeat masked_fill masked_fill_ new_empty new_zeros amax max min",
-    "sum mean abs add_ mul_ div_ sub_ clamp clamp_ round any all numpy cpu cuda record_stream element_size type",
-)
-_OTHERS = (
-    "append extend insert pop get items keys values update add remove join split format startswith endswith",
-    "strip replace lower upper index count sort setdefault debug info warning info_once debug_once warning_once",
-    "is_cuda is_rocm is_xpu is_cpu is_cuda_alike get_device_capability has_device_capability",
-)
-IDLE = frozenset(" ".join(_TENSOR + _OTHERS).split())
-"""Names of tensor, container and logging methods: calls of them never lead to another definition here."""
-
-
-def _idle(func: ast.expr) -> bool:
-    """Whether a call can be passed over unseen: there are ten of these for one that matters."""
-    if isinstance(func, ast.Name):
-        return func.id in _BUILTINS
-    if not isinstance(func, ast.Attribute):
-        return False
-    if func.attr in IDLE and not (isinstance(func.value, ast.Name) and func.value.id in ("self", "cls")):
-        return True
-    name = dotted(func)
-    if name.startswith("torch."):
-        return not COMPUTE.match(name)
-    return name.partition(".")[0] in _IDLE_HEADS
 
 
 def _constructs(name: str) -> bool:

@@ -11,18 +11,18 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 
 from tools.code.functions import walk
 from tools.code.records import Call
-from tools.code.syntax import dotted
 from tools.code.world import Kind, Resolution
 from tools.registry.effective import rivals
+from tools.registry.idle import COMPUTE, IDLE
 from tools.registry.lookups import lookups_of
+from tools.registry.nodes import Node, chooses
 from tools.registry.sites import CUSTOM_OP, LINEAR_KERNEL, TORCH_OP, Registration, registrations
 from tools.registry.subject import Subject
-from tools.registry.values import COMPUTE, IDLE, Form, Frame, Value, Values
+from tools.registry.values import Form, Frame, Value, Values
 
 _BUILTINS = frozenset(dir(builtins))
 _DEPTH = 12
@@ -37,29 +37,6 @@ _LIBRARIES = (
 )
 _PLUMBING = frozenset(" ".join(_LIBRARIES).split())
 """Libraries that a chain may pass without ending there; torch is judged by what is called."""
-
-
-@dataclass(slots=True)
-class Node:
-    """One step with what follows from it."""
-
-    role: str
-    name: str
-    where: str
-    path: str = ""
-    line: int = 0
-    when: str = ""
-    note: str = ""
-    fallback: bool = False
-    children: list[Node] = field(default_factory=list)
-    ref: Resolution | None = None
-    """Definition behind the step."""
-    frame: Frame | None = None
-
-    @property
-    def ends(self) -> bool:
-        """True when the step is a component outside, or leads to one."""
-        return self.where == "outside" or any(c.ends for c in self.children)
 
 
 class Walker:
@@ -320,7 +297,7 @@ class Walker:
         node.children = self.below(method.frame, depth + 1)
         if name == "__init__":
             # A constructor matters for what it selects; the kernels it warms up are not its dispatch.
-            node.children = [c for c in node.children if _chooses(c)]
+            node.children = [c for c in node.children if chooses(c)]
         elif self.side(cls.module) == "plugin" and node.where == "upstream":
             node.fallback, node.note = True, f"inherited: `{cls.qualname}` does not override it"
         return node
@@ -382,51 +359,3 @@ def table_of(item: Registration) -> str:
 
 def _jit(decorator: str) -> bool:
     return decorator.partition("(")[0].rpartition(".")[2] in ("jit", "autotune", "prim_func")
-
-
-def _chooses(node: Node) -> bool:
-    return any(n.role not in ("wrapper", "kernel boundary", "class", "torch op") for n in nodes([node]))
-
-
-def collapsed(node: Node) -> Node:
-    """``node``, where what runs in upstream alone is reduced to where it ends."""
-    inner = list(nodes(node.children))
-    plain = node.where == "upstream" and node.role in ("wrapper", "method", "class", "torch op")
-    if plain and not any(n.where == "plugin" or _chooses(n) for n in inner):
-        ends = {n.name: n for n in reversed(inner) if n.where == "outside"}
-        leaves = [ends[name] for name in dict.fromkeys(n.name for n in inner if n.where == "outside")]
-        hops = sum(n.where == "upstream" for n in inner)
-        children = [replace(leaf, children=[]) for leaf in leaves]
-        note = node.note
-        if hops:
-            note = f"{note}; " if note else ""
-            note += f"through {hops} more function{'s' * (hops > 1)} of upstream"
-        return replace(node, children=children, note=note)
-    return replace(node, children=[collapsed(c) for c in node.children])
-
-
-def nodes(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node, parents first."""
-    for root in roots:
-        yield root
-        yield from nodes(root.children)
-
-
-def branches(
-    body: list[ast.stmt], guards: tuple[str, ...] = ()
-) -> Iterator[tuple[ast.Return, tuple[str, ...]]]:
-    """Each ``return`` of a function with the conditions written around it and before it."""
-    for stmt in body:
-        if isinstance(stmt, ast.Return):
-            yield stmt, guards
-        elif isinstance(stmt, ast.If):
-            test = ast.unparse(stmt.test)
-            yield from branches(stmt.body, (*guards, test))
-            yield from branches(stmt.orelse, (*guards, f"not ({test})"))
-        elif isinstance(stmt, ast.For | ast.While | ast.With | ast.Try):
-            yield from branches(stmt.body, guards)
-            yield from branches(getattr(stmt, "orelse", []), guards)
-            for handler in getattr(stmt, "handlers", ()):
-                yield from branches(
-                    handler.body, (*guards, f"except {dotted(handler.type) if handler.type else ''}")
-                )
