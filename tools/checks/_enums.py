@@ -152,6 +152,24 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
+def names_member(node: ast.AST) -> bool:
+    """Whether an expression is spelled as members are: ``Backend.TRITON``."""
+    return isinstance(node, ast.Attribute) and node.attr[:1].isupper()
+
+
+def enum_names(context: Context) -> frozenset[str]:
+    """Names of everything that looks like an Enum class in either package."""
+    found = context.shared.get("enum names")
+    if not isinstance(found, frozenset):
+        found = context.shared["enum names"] = frozenset(
+            cls.qualname.rpartition(".")[2]
+            for tree in (context.plugin, context.upstream)
+            for _, cls in tree.classes()
+            if any(base.endswith(("Enum", "Flag")) for base in cls.bases)
+        )
+    return found
+
+
 def members_of(context: Context) -> Members:
     """One object for a context."""
     found = context.shared.get("enum members")

@@ -13,9 +13,10 @@ Cannot see: parameters without an annotation, and values whose class nothing tel
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
-from tools.checks._enums import called, members_of
+from tools.checks._enums import called, enum_names, members_of
 from tools.checks.base import Context, Result
 from tools.code.functions import function_node, walk
 from tools.code.infer import Form, Scope
@@ -38,15 +39,6 @@ def run(context: Context) -> Iterable[Result]:
 def _passed(context: Context, scope: Scope, call: ast.Call) -> Iterator[Result]:
     if not call.args and not call.keywords:
         return
-    members = members_of(context)
-    given: list[tuple[int | str, ast.expr, Resolution]] = []
-    for place, value in [*enumerate(call.args), *((k.arg, k.value) for k in call.keywords)]:
-        if place is not None and isinstance(value, ast.Attribute | ast.Name | ast.Call):
-            found = members.of(value, scope)
-            if found is not None:
-                given.append((place, value, found))
-    if not given:
-        return
     callee = context.inference.of(call.func, scope)
     if callee is None or callee.form not in (Form.FUNCTION, Form.METHOD, Form.CLASS):
         return
@@ -62,12 +54,14 @@ def _passed(context: Context, scope: Scope, call: ast.Call) -> Iterator[Result]:
     params = list(function.params)
     if function.in_class and callee.form is not Form.FUNCTION and "staticmethod" not in function.decorators:
         params = params[1:]
-    for place, value, one in given:
+    known, members = enum_names(context), members_of(context)
+    for place, value in [*enumerate(call.args), *((k.arg, k.value) for k in call.keywords)]:
         param = next((p for i, p in enumerate(params) if place in (i, p.name)), None)
-        if param is None:
+        if param is None or not known & set(re.findall(r"\w+", param.annotation or "")):
             continue
         other = members.annotated(target.module, function.qualname, param.annotation)
-        if other is None or other.id == one.id:
+        one = members.of(value, scope) if other is not None else None
+        if one is None or other is None or other.id == one.id:
             continue
         yield _finding(context, scope, call, value, one, other, target, function, param.name)
 

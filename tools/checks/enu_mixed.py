@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from tools.checks._enums import called, members_of
+from tools.checks._enums import called, members_of, names_member
 from tools.checks.base import Context, Result
 from tools.code.infer import Scope
 from tools.code.world import Kind, Resolution
@@ -49,6 +49,12 @@ def run(context: Context) -> Iterable[Result]:
 def _compared(context: Context, scope: Scope, node: ast.Compare) -> Iterator[Result]:
     members = members_of(context)
     left = node.left
+    if not any(names_member(n) for part in (left, *node.comparators) for n in ast.walk(part)):
+        tables = [
+            c for op, c in zip(node.ops, node.comparators, strict=True) if isinstance(op, ast.In | ast.NotIn)
+        ]
+        if not any(isinstance(table, ast.Name) for table in tables):
+            return
     for op, right in zip(node.ops, node.comparators, strict=True):
         one = members.of(left, scope)
         if isinstance(op, ast.In | ast.NotIn):
@@ -90,6 +96,8 @@ def _keys(context: Context, scope: Scope, node: ast.expr) -> list[Resolution]:
     """Enum classes of the keys of a dictionary that is written out where ``node`` leads; [] when unknown."""
     table, where = _table(context, scope, node)
     if table is None or where is None or not table.keys:
+        return []
+    if not any(key is not None and names_member(key) for key in table.keys):
         return []
     members = members_of(context)
     found = [members.of(key, where) if key is not None else None for key in table.keys]
@@ -134,11 +142,9 @@ def _looked_up(
 ) -> Iterator[Result]:
     if not isinstance(table, ast.Name | ast.Dict):
         return
-    one = members_of(context).of(key, scope)
-    if one is None:
-        return
     keys = _keys(context, scope, table)
-    if keys and all(k.id != one.id for k in keys):
+    one = members_of(context).of(key, scope) if keys else None
+    if one is not None and all(k.id != one.id for k in keys):
         raises = how == ""
         yield _finding(
             context,
@@ -156,7 +162,8 @@ def _looked_up(
 def _display(context: Context, scope: Scope, node: ast.Dict) -> Iterator[Result]:
     """Keys of two classes of one name in one dictionary: half of them no lookup will find."""
     members = members_of(context)
-    found = [c for key in node.keys if key is not None and (c := members.of(key, scope)) is not None]
+    written = [key for key in node.keys if key is not None and names_member(key)]
+    found = [c for key in written if (c := members.of(key, scope)) is not None]
     for cls in found[1:]:
         if cls.id != found[0].id and cls.qualname == found[0].qualname:
             yield _finding(

@@ -21,6 +21,8 @@ from tools.code.world import Kind, Resolution, World
 from tools.registry.idle import idle
 
 _DEPTH = 14
+_MAY_BE_CLASS = re.compile(r"cls|class|type$|method|factory|impl|fn$|func$|experts|kernel")
+"""Names of parameters that take classes: only these are worth working out at every call."""
 _QUOTED = re.compile(r"""["']((?:\w+\.)+\w+)["']""")
 
 
@@ -358,8 +360,13 @@ class Values:
         params = list(record.params)
         if record.in_class and params and "staticmethod" not in record.decorators:
             params = params[1:]
-        pairs = [(p.name, a) for p, a in zip(params, call.args, strict=False)]
-        pairs += [(k.arg, k.value) for k in call.keywords if k.arg is not None]
+        takes = {
+            p.name for p in params if _MAY_BE_CLASS.search(p.name) or (p.annotation or "").startswith("type")
+        }
+        if not takes:
+            return callee
+        pairs = [(p.name, a) for p, a in zip(params, call.args, strict=False) if p.name in takes]
+        pairs += [(k.arg, k.value) for k in call.keywords if k.arg in takes and k.arg is not None]
         bound = []
         for name, argument in pairs:
             if isinstance(argument, ast.Name | ast.Attribute) and argument is not call.func:
