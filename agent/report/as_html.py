@@ -15,7 +15,7 @@ from markupsafe import Markup
 from agent.report.highlight import excerpt_html, shown
 from agent.report.rules import RuleInfo
 from agent.report.text import clip, counted, joined, prose_parts, visible
-from agent.report.trees import dimensions, ends, facts_by_verdict, fallbacks, tree
+from agent.report.trees import ends, facts_by_verdict, fallbacks, tree, unknown
 from agent.report.view import (
     View,
     by_cause,
@@ -154,11 +154,11 @@ def _environment() -> Environment:
     environment.globals |= {
         "chain_tree": tree,
         "counts_in_words": counts_in_words,
-        "dimensions": dimensions,
         "ends": ends,
         "facts_by_verdict": facts_by_verdict,
         "fallbacks": fallbacks,
         "identity_name": identity_name,
+        "unknown": unknown,
         "identity_state": identity_state,
         "joined": joined,
         "place": place,

@@ -21,7 +21,7 @@ from agent.report.markdown_text import (
 )
 from agent.report.rules import RuleInfo
 from agent.report.text import clip, counted, joined, visible
-from agent.report.trees import cell_text, ends, fallbacks, in_order, short_name, tree_text
+from agent.report.trees import cell_text, ends, fallbacks, in_order, short_name, tree_text, unknown
 from agent.report.view import (
     Cause,
     View,
@@ -45,13 +45,15 @@ _LIMITS = {
     "environment": 2_500,
     "unresolved": 3_500,
     "inventory": 5_000,
-    "chains": 6_000,
+    "chains": 8_000,
     "support": 4_000,
     "commits": 3_500,
     "merges": 2_500,
     "unchanged": 2_000,
     "skipped": 1_500,
 }
+_TREES = 2
+"""Chains that are shown as trees; of the others a line says where they end."""
 _LANGUAGES = {
     ".py": "python",
     ".pyi": "python",
@@ -167,7 +169,7 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
             )
             for row in in_order(report.inventory)
         ],
-        "chains": [_chain(chain) for chain in report.chains],
+        "chains": [_chain(chain, whole=n < _TREES) for n, chain in enumerate(report.chains)],
         "support": [
             _row(
                 cell_code(row.key),
@@ -177,7 +179,7 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
                     clip("; ".join(f"{c.dimension}: {cell_text(c, 60)}" for c in row.cells if c.known), 500)
                     or "nothing known"
                 ),
-                cell(joined([c.dimension for c in row.cells if not c.known])),
+                cell(joined(unknown(row))),
             )
             for row in report.support
         ],
@@ -199,11 +201,13 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
     }
 
 
-def _chain(chain: Chain) -> str:
+def _chain(chain: Chain, *, whole: bool) -> str:
     back = fallbacks(chain)
-    head = f"**{prose(chain.kind)}** {code(chain.key)} ends in {prose(clip(ends(chain), 200))}"
+    head = f"**{prose(chain.kind)}** {code(chain.key)} ends in {prose(clip(ends(chain, 3), 160))}"
     if back:
         head += f"; {counted(len(back), 'place')} where it falls back to upstream"
+    if not whole:
+        return f"- {head}"
     body = fenced(tree_text(chain), "text", max_lines=30, max_width=200)
     return f"{head}\n\n{body}\n"
 

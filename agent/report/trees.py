@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent.report.text import clip, joined
-from tools.findings import Chain, ChainStep, Decision, InventoryRow, SupportCell, SupportFact
+from tools.findings import Chain, ChainStep, Decision, InventoryRow, SupportCell, SupportFact, SupportRow
 
-_TREE_LINES = 24
+_TREE_LINES = 18
 """Lines of one chain in Markdown; report.html has all of them."""
 
 
@@ -100,13 +100,9 @@ def cell_text(cell: SupportCell, longest: int = 70) -> str:
     return ". ".join(parts)
 
 
-def dimensions(rows: Iterable[object]) -> list[str]:
-    """Names of the columns, from the first row that has any."""
-    for row in rows:
-        cells = getattr(row, "cells", ())
-        if cells:
-            return [cell.dimension for cell in cells]
-    return []
+def unknown(row: SupportRow) -> list[str]:
+    """Dimensions that the code says nothing about."""
+    return [cell.dimension for cell in row.cells if not cell.known]
 
 
 _KINDS = ("quantization config", "custom op", "linear kernel", "attention backend", "model", "platform")
