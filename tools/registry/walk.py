@@ -231,6 +231,13 @@ class Walker:
             path, line = self.place(target)
             yield Node("kernel boundary", f"kernel {target.id}", "outside", path, line, note=note, ref=target)
             return
+        if any(_last(d) == "register_op" for d in record.decorators):
+            path, line = self.place(target)
+            note = "an ir op: its implementation is chosen by the platform's ir op priority"
+            yield Node(
+                "kernel boundary", f"ir op {target.qualname}", "outside", path, line, note=note, ref=target
+            )
+            return
         name = target.qualname.rpartition(".")[2]
         called = Frame(target, value.receiver, value.bound)
         node = self.node("oracle" if _ORACLE.match(name) else "wrapper", target, note=note)
@@ -358,4 +365,9 @@ def table_of(item: Registration) -> str:
 
 
 def _jit(decorator: str) -> bool:
-    return decorator.partition("(")[0].rpartition(".")[2] in ("jit", "autotune", "prim_func")
+    return _last(decorator) in ("jit", "autotune", "prim_func")
+
+
+def _last(decorator: str) -> str:
+    """The name of a decorator without its module and arguments."""
+    return decorator.partition("(")[0].rpartition(".")[2]

@@ -233,6 +233,18 @@ def test_an_op_that_inherits_its_forward() -> None:
     assert found.boundaries == ("torch.nn.functional.silu",)
 
 
+def test_an_ir_op_ends_a_chain() -> None:
+    target = {
+        **UPSTREAM_ALL,
+        "ir/ops.py": "@register_op\ndef silu(x): ...\n",
+        "silu.py": UPSTREAM_ALL["silu.py"]
+        .replace("import torch", "from vllm import ir\n    import vllm.ir.ops")
+        .replace("torch.nn.functional.silu", "ir.ops.silu"),
+    }
+    found = next(c for c in chains_of(context(PLUGIN, target, target)) if c.key == "Silu")
+    assert found.boundaries == ("ir op silu",)
+
+
 def test_a_patched_function_is_followed_to_its_replacement() -> None:
     patched = {
         **PLUGIN,
