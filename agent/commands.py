@@ -215,6 +215,30 @@ def resume(session: str, quiet: Quiet = None, json_envelope: Envelope = False) -
     finish(work, quiet=bool(quiet), envelope=json_envelope)
 
 
+@app.command()
+def view(
+    session: Annotated[str | None, typer.Argument(help="Default: the latest that has a report.")] = None,
+) -> None:
+    """Read the findings of a finished session in the terminal, each with its evidence. Modifies nothing."""
+
+    def work(screen: Screen) -> Exit:
+        from agent.errors import wrong_use
+        from agent.tui.session import chosen, desk_of
+
+        found = chosen(session)
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise wrong_use("view", "this is no terminal", f"Read {', '.join(found.record.reports)} instead.")
+        from agent.tui.app import UpgradeApp
+
+        app = UpgradeApp(found.record.id, (), lambda tell: desk_of(found))
+        app.run()
+        if app.stopped is not None:
+            raise app.stopped
+        return Exit.OK
+
+    finish(work)
+
+
 @sessions_app.command("list")
 def sessions_list() -> None:
     """List sessions, newest first."""
