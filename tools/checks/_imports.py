@@ -137,7 +137,13 @@ def _missing(context: Context, module: str, imported: Import, source: str) -> Re
     if not world.module(source).found:
         return Resolution(Kind.MISSING, source)
     bindings = tree.namespace(source).names.get(imported.name)
-    if bindings is not None and any(not typing_only(i.guard) for i in bindings.imports):
+    others = [
+        i
+        for i in (bindings.imports if bindings is not None else ())
+        # ``from . import name`` in a package would pass the name on to itself.
+        if not typing_only(i.guard) and (tree.absolute(source, i), i.name) != (source, imported.name)
+    ]
+    if others:
         return None  # passed on from elsewhere: broken there, if anywhere, and reported there
     if f"{source}.{imported.name}" in context.patched:
         return None  # put there by the plugin itself

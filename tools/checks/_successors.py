@@ -10,6 +10,7 @@ from tools.checks.base import Context
 from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution
 from tools.compare.moves import where_went
+from tools.registry.successors import successors
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _own_module(context: Context, module: str, name: str) -> Replacement | None:
         return None
     last = module.rpartition(".")[2]
     if not name:
-        found = [m for m in plugin.paths if m.rpartition(".")[2] == last] or _voted(context, module)
+        found = successors(plugin, module)
         if len(found) != 1:
             return None
         return Replacement(
@@ -94,21 +95,6 @@ def _own_module(context: Context, module: str, name: str) -> Replacement | None:
             suggestion=f"`from {parent} import {last}`, or drop the line if it only ran the module",
         )
     return None
-
-
-def _voted(context: Context, package: str) -> list[str]:
-    """Where other imports from below a vanished package lead now: the one prefix they agree on."""
-    prefixes: set[str] = set()
-    for owner in context.plugin.modules:
-        for imported in context.plugin.modules[owner].imports:
-            source = context.plugin.absolute(owner, imported)
-            if not source.startswith(package + ".") or source in context.plugin:
-                continue
-            found = where_went(context.plugin, context.plugin, source, imported.name)
-            rest = source[len(package) :]
-            if found.found and found.module.endswith(rest):
-                prefixes.add(found.module[: -len(rest)])
-    return sorted(prefixes)
 
 
 def _followed(context: Context, module: str, name: str) -> Replacement | None:

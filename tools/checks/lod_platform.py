@@ -19,8 +19,8 @@ from tools.checks.base import Context, Result
 from tools.code.world import Kind
 from tools.findings import Certainty, Severity
 from tools.registry.entry_points import PLATFORM_GROUP
-from tools.registry.inventory import chain_text
 from tools.registry.outcomes import Outcome
+from tools.registry.reaching import chain_text
 from tools.registry.startup import startup_of
 
 ID = "LOD001"

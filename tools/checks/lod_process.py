@@ -18,9 +18,9 @@ from collections.abc import Iterable
 
 from tools.checks.base import Context, Result
 from tools.findings import Attribution, Certainty, Severity
-from tools.registry.inventory import chain_text
 from tools.registry.outcomes import How, Reached
 from tools.registry.platforms import PARENT_ONLY
+from tools.registry.reaching import chain_text
 from tools.registry.sites import (
     CUSTOM_OP,
     LINEAR_KERNEL,

@@ -15,6 +15,7 @@ from tools.code.syntax import dotted
 from tools.code.world import Resolution, World
 from tools.registry.bodies import Bodies, callee
 from tools.registry.importing import absolute, first_binding, loop_imports
+from tools.registry.successors import successors
 from tools.registry.trace import Executed, Fault, Raised, Resolved, Site, Step, catches
 
 _DEPTH = 60
@@ -61,6 +62,10 @@ class Execution:
         tree = self.world.tree(module)
         if tree is not self.plugin or len(self._chain) > _DEPTH:
             return
+        if module not in self.plugin and not self.certain:
+            # What the plugin means to do: the import stands for the module that took its place.
+            meant = successors(self.plugin, module)
+            module = meant[0] if len(meant) == 1 else module
         parts = module.split(".")
         start = len(self.plugin.package.split("."))
         with self.step(step):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from tools.code.world import Kind, Resolution
-from tools.compare.patches import Patch, PatchKind
-from tools.findings import Decision, Evidence, Frozen, InventoryRow, short_hash
+from tools.findings import Chain, Evidence, Frozen, InventoryRow, SupportRow
+from tools.registry.aggregates import aggregate_rows
+from tools.registry.chain import chains_of
+from tools.registry.decisions import Facts, decide
+from tools.registry.difference import Differences
 from tools.registry.effective import Rivals, rivals
-from tools.registry.entry_points import EntryPoint
 from tools.registry.lookups import Lookups, lookups_of
-from tools.registry.outcomes import How
-from tools.registry.platforms import hooks, platform_classes, platform_interface
+from tools.registry.other_rows import OtherRows
+from tools.registry.reaching import reaching
 from tools.registry.sites import (
     ATTENTION,
     CUSTOM_OP,
+    LINEAR_KERNEL,
     MODEL,
     QUANTIZATION,
     TORCH_OP,
@@ -23,51 +24,32 @@ from tools.registry.sites import (
 )
 from tools.registry.startup import Startup, startup_of
 from tools.registry.subject import Subject
-from tools.registry.trace import Step
+from tools.registry.support import late_refusals, support_of
+from tools.registry.tables import whole_table
 
 
 class InventoryResult(Frozen):
-    """Rows by kind, key and place, and the evidence they cite."""
+    """Rows by kind, key and place, chains and the support table, and the evidence that all of them cite."""
 
     rows: tuple[InventoryRow, ...]
     evidence: tuple[Evidence, ...]
+    chains: tuple[Chain, ...] = ()
+    support: tuple[SupportRow, ...] = ()
 
 
 def take_inventory(subject: Subject) -> InventoryResult:
     """The inventory of the plugin against this upstream."""
-    rows = _Inventory(subject).rows()
+    rows = [*_Inventory(subject).rows(), *OtherRows(subject).rows(), *aggregate_rows(subject)]
+    chains, support = chains_of(subject), support_of(subject)
     cited = {e for row in rows for e in row.evidence}
+    cited |= {e for chain in chains for e in chain.evidence} | {e for row in support for e in row.evidence}
     evidence = tuple(subject.evidence[e] for e in sorted(cited))
     return InventoryResult(
-        rows=tuple(sorted(rows, key=lambda r: (r.kind, r.key, r.path, r.line))), evidence=evidence
+        rows=tuple(sorted(rows, key=lambda r: (r.kind, r.key, r.path, r.line))),
+        evidence=evidence,
+        chains=chains,
+        support=support,
     )
-
-
-def chain_text(subject: Subject, chain: tuple[Step, ...]) -> str:
-    """An activation chain on one line."""
-    parts = []
-    for step in chain:
-        place = f"{subject.plugin.paths[step.module]}:{step.line} " if step.module else ""
-        parts.append(f"{place}{step.what}")
-    return " > ".join(parts)
-
-
-def cite_file(subject: Subject, path: str, line: int) -> str:
-    """Id of evidence that quotes one line of a plugin file outside the package."""
-    content = subject.plugin.snapshot.read(path)
-    digest = hashlib.sha256(content).hexdigest()
-    lines = content.decode("utf-8", "replace").splitlines()
-    key = "E" + short_hash("source", subject.plugin.role, path, str(line), str(line), digest)
-    subject.evidence[key] = Evidence(
-        id=key,
-        kind="source",
-        source=subject.plugin.role,
-        path=path,
-        lines=(line, line),
-        sha256=digest,
-        excerpt=lines[line - 1] if 0 < line <= len(lines) else "",
-    )
-    return key
 
 
 class _Inventory:
@@ -76,45 +58,69 @@ class _Inventory:
         self.startup: Startup = startup_of(subject)
         self.lookups: Lookups = lookups_of(subject)
         self.rivals: dict[tuple[str, str], Rivals] = rivals(subject)
+        self.differences = Differences(subject)
+        self.late = late_refusals(subject)
 
     def rows(self) -> list[InventoryRow]:
-        out = [self._registration(item) for item in registrations(self.subject)]
-        out += [self._patch(patch) for patch in self.subject.patches]
-        out += [self._entry(entry) for entry in self.startup.entries]
-        for path in self.startup.class_paths:
-            for cls in platform_classes(self.world, path):
-                out += self._platform(path, cls)
-        return out
+        return [self._registration(item) for item in registrations(self.subject)]
 
     # ---- registrations ----
 
     def _registration(self, item: Registration) -> InventoryRow:
         counterpart, found = self._counterpart(item)
-        value = item.path or (item.value.id if item.value is not None else "(not read)")
+        value = self._value(item)
         evidence = [self.subject.cite(self.subject.plugin, item.module, item.line)]
         if found is not None:
             evidence += [e for e in (self.subject.cite_definition(found),) if e]
-        gone = not counterpart and item.kind in (CUSTOM_OP, ATTENTION)
+        reached = reaching(self.subject, item.module, item.line)
+        facts = Facts(
+            reached.status,
+            reached.condition,
+            gone=not counterpart and item.kind in (CUSTOM_OP, ATTENTION),
+            counterpart=bool(counterpart),
+            late_made=reached.lazily and item.kind in (CUSTOM_OP, QUANTIZATION, LINEAR_KERNEL, MODEL),
+            late=self.late.get(item.key, "") if item.kind == QUANTIZATION else "",
+        )
+        self._against_rival(item, facts)
+        difference = ""
+        own = next(iter(self._classes(item)), item.value)
+        if item.whole:
+            difference, facts.drops = whole_table(self.subject, item)
+        elif own is not None and found is not None:
+            difference = self.differences.compared(own, found, facts)
+        decision, reason = decide(facts)
         return InventoryRow(
             kind=item.kind,
             key=item.key,
             path=self.subject.plugin.paths[item.module],
             line=item.line,
             symbol=item.symbol,
-            activation=self._activation(item.module, item.line),
+            activation=reached.text,
             effective=self._effective(item, value),
             counterpart=counterpart or "none",
-            difference=self._difference(value, found),
-            decision=Decision.UPDATE if gone else Decision.RETAIN,
+            difference=difference,
+            decision=decision,
             evidence=tuple(evidence),
+            status=reached.status,
+            condition=reached.condition,
+            chain=reached.chain,
+            reason=reason,
         )
 
-    def _activation(self, module: str, line: int) -> str:
-        reached = self.startup.reached(module, line)
-        if reached.how is How.NEVER:
-            return "never: nothing imports the module"
-        guard = f" ({reached.guard})" if reached.guard else ""
-        return f"{reached.how.value}{guard}: {chain_text(self.subject, reached.chain)}"
+    def _classes(self, item: Registration) -> tuple[Resolution, ...]:
+        if item.classes or not item.path:
+            return item.classes
+        found = self.world.path(item.path.replace(":", "."))
+        return (found,) if found.kind is Kind.CLASS else ()
+
+    def _against_rival(self, item: Registration, facts: Facts) -> None:
+        found = self.rivals.get((item.kind, item.key))
+        winner = found.winner if found is not None else None
+        if winner is None or winner == item:
+            return
+        facts.rival = f"{self.subject.plugin.paths[winner.module]}:{winner.line}"
+        facts.same_class = bool(self._classes(item)) and self._classes(item) == self._classes(winner)
+        facts.rival_runs = self.startup.statement(self.startup.actual, item.module, item.line) is None
 
     def _effective(self, item: Registration, value: str) -> str:
         executed = self.startup.statement(self.startup.actual, item.module, item.line) is not None
@@ -131,7 +137,8 @@ class _Inventory:
 
     @staticmethod
     def _value(item: Registration) -> str:
-        return item.path or (item.value.id if item.value is not None else "(not read)")
+        listed = ", ".join(c.id for c in item.listed)
+        return item.path or (item.value.id if item.value is not None else listed or "(not read)")
 
     def _counterpart(self, item: Registration) -> tuple[str, Resolution | None]:
         """What the registration stands for upstream, as text and as a definition."""
@@ -141,8 +148,7 @@ class _Inventory:
         elif item.kind == MODEL:
             path = self.lookups.models.get(item.key, "")
         elif item.kind == TORCH_OP:
-            site = self.lookups.torch_ops.get(item.key)
-            return (f"{site[0]}:{site[1]}" if site else ""), None
+            return self._op_counterpart(item.key), None
         elif item.kind == CUSTOM_OP:
             classes = self.lookups.op_classes(item.key)
             owned = [c for c in classes if item.owner is not None and c.id == item.owner.id]
@@ -156,110 +162,21 @@ class _Inventory:
             path = path.replace('""', "").replace('"', "")
             if not path.startswith(self.subject.upstream.package + "."):
                 return f"{item.key} (open)", None
+        elif item.kind == LINEAR_KERNEL:
+            bases = [c for cls in item.classes for c in self.world.mro(cls).classes[1:]]
+            best = next((c for c in bases if self.world.tree(c.module) is self.world.upstream), None)
+            named = best.id if best is not None else item.owner.id if item.owner is not None else ""
+            return named, best
         elif item.owner is not None:
             return item.owner.id, item.owner
         found = self.world.path(path.replace(":", ".")) if path else None
         return path, found if found is not None and found.kind is Kind.CLASS else None
 
-    def _difference(self, value: str, counterpart: Resolution | None) -> str:
-        """Whether the upstream class that is replaced changed."""
-        before = self.subject.before
-        if counterpart is None or before is None:
-            return f"{value} is used instead" if counterpart is not None else ""
-        old = before.world.class_record(before.world.path(counterpart.id.replace(":", ".")))
-        new = self.world.class_record(counterpart)
-        if old is None or new is None:
-            return f"{counterpart.qualname} is new at this place in target"
-        changed = "changed" if old.text_hash != new.text_hash else "unchanged"
-        return f"{counterpart.qualname} is {changed} between base and target"
-
-    # ---- patches, entry points, platform ----
-
-    def _patch(self, patch: Patch) -> InventoryRow:
-        target = self.world.path(patch.target) if patch.kind is not PatchKind.SYS_MODULES else None
-        found = target if target is not None else self.world.module(patch.target)
-        cited = self.subject.cite_definition(found) if found.kind in (Kind.CLASS, Kind.FUNCTION) else None
-        replacement = patch.replacement.id if patch.replacement is not None else "(an expression)"
-        evidence = [self.subject.cite(self.subject.plugin, patch.module, patch.line)]
-        return InventoryRow(
-            kind=f"patch ({patch.kind.value})",
-            key=patch.target,
-            path=self.subject.plugin.paths[patch.module],
-            line=patch.line,
-            symbol=patch.scope,
-            activation=self._activation(patch.module, patch.line),
-            effective=replacement,
-            counterpart=found.id if found.found else "missing in this upstream",
-            difference="adds what upstream does not have" if patch.allow_missing and not found.found else "",
-            decision=Decision.RETAIN if found.found or patch.allow_missing else Decision.UPDATE,
-            evidence=tuple([*evidence, cited] if cited else evidence),
-        )
-
-    def _entry(self, entry: EntryPoint) -> InventoryRow:
-        plugin = self.subject.plugin
-        found = self.world.path(f"{entry.module}.{entry.attribute}")
-        outcome = next((o for o in self.startup.actual.outcomes if o.entry == entry), None)
-        if outcome is not None and outcome.fault is not None:
-            effective = f"raises {outcome.fault.exception}: {outcome.fault.reason}"
-        elif outcome is None and entry.kind in ("platform_plugins", "general_plugins"):
-            effective = "not run: an entry point before it raises"
-        else:
-            effective = found.id if found.found else "no such function"
-        module = entry.module if entry.module in plugin.paths else plugin.package
-        cited = (
-            cite_file(self.subject, entry.path, entry.line)
-            if entry.path
-            else self.subject.cite(plugin, module, 1)
-        )
-        definition = self.subject.cite_definition(found) if found.kind is Kind.FUNCTION else None
-        return InventoryRow(
-            kind="entry point",
-            key=f"{entry.group}: {entry.name or entry.target}",
-            path=entry.path or plugin.paths[module],
-            line=entry.line,
-            symbol=entry.attribute,
-            activation="upstream loads the group" if entry.path else "assumed by the profile",
-            effective=effective,
-            counterpart="none",
-            difference="",
-            decision=Decision.RETAIN if found.found else Decision.UPDATE,
-            evidence=tuple([cited, definition] if definition else [cited]),
-        )
-
-    def _platform(self, path: str, cls: Resolution) -> list[InventoryRow]:
-        record = self.world.class_record(cls)
-        interface = platform_interface(self.world, cls)
-        line = record.line if record is not None else 1
-        common = {
-            "path": self.subject.plugin.paths[cls.module],
-            "line": line,
-            "symbol": cls.qualname,
-            "activation": self._activation(cls.module, line),
-            "counterpart": interface.id if interface is not None else "none",
-        }
-        evidence = (self.subject.cite(self.subject.plugin, cls.module, line),)
-        overridden = [h.qualname.rpartition(".")[2] for h in hooks(self.world, cls)]
-        rows = [
-            InventoryRow(
-                kind="platform",
-                key=path,
-                effective=cls.id,
-                difference=f"overrides {len(overridden)} methods of the interface",
-                decision=Decision.RETAIN,
-                evidence=evidence,
-                **common,
-            )
-        ]
-        if "get_default_ir_op_priority" in overridden:
-            rows.append(
-                InventoryRow(
-                    kind="ir op priority",
-                    key=cls.qualname,
-                    effective=f"{cls.id}.get_default_ir_op_priority",
-                    difference="",
-                    decision=Decision.RETAIN,
-                    evidence=evidence,
-                    **common,
-                )
-            )
-        return rows
+    def _op_counterpart(self, key: str) -> str:
+        """Upstream's op of the same name, or of the name without the vendor's first word."""
+        library, _, name = key.partition("::")
+        for candidate in (key, f"{library}::{name.partition('_')[2]}"):
+            site = self.lookups.torch_ops.get(candidate)
+            if site is not None:
+                return f"{self.subject.upstream.paths[site[0]]}:{site[1]}"
+        return ""

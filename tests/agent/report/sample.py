@@ -14,6 +14,8 @@ from tools.findings import (
     Attribution,
     Blocked,
     Certainty,
+    Chain,
+    ChainStep,
     Coverage,
     Decision,
     Discrepancy,
@@ -24,8 +26,69 @@ from tools.findings import (
     Report,
     Severity,
     Status,
+    SupportCell,
+    SupportFact,
+    SupportRow,
     Unresolved,
 )
+
+
+def sample_chain() -> Chain:
+    """From an entry point to a kernel, with a fallback on the way."""
+
+    def step(depth: int, role: str, name: str, where: str = "plugin", **more: object) -> ChainStep:
+        values = {"path": "vllm_metax/m.py", "line": 7, **more}
+        return ChainStep(depth=depth, role=role, name=name, where=where, **values)  # type: ignore[arg-type]
+
+    return Chain(
+        kind="quantization config",
+        key="w4",
+        steps=(
+            step(0, "entry point", "entry point vllm.general_plugins: mx"),
+            step(0, "registration", "quantization config w4"),
+            step(0, "config", "vllm_metax.m:W4Config"),
+            step(
+                1,
+                "selected method",
+                "vllm.linear:Plain",
+                "upstream",
+                when="isinstance(layer, X)",
+                fallback=True,
+            ),
+            step(2, "kernel boundary", "torch.ops._C.gemm", "outside"),
+            step(1, "selected method", "vllm_metax.m:W4Method"),
+            step(2, "kernel boundary", "mcoplib.gemm", "outside", note="shown above"),
+        ),
+        boundaries=("mcoplib.gemm", "torch.ops._C.gemm"),
+        unresolved=("vllm_metax/m.py:9 self.kernel.apply",),
+        evidence=("e1",),
+    )
+
+
+def sample_support() -> SupportRow:
+    """A method that says something about one dimension and nothing about another."""
+
+    def fact(accepts: bool, text: str) -> SupportFact:
+        return SupportFact(
+            accepts=accepts,
+            text=text,
+            path="vllm_metax/m.py",
+            line=3,
+            symbol="W4Method.apply",
+            stage="execution",
+        )
+
+    return SupportRow(
+        key="w4",
+        part="MoE",
+        symbol="vllm_metax.m:W4Method",
+        when="isinstance(layer, X)",
+        cells=(
+            SupportCell(dimension="bias", facts=(fact(True, "always"), fact(False, "when `bias | 1`"))),
+            SupportCell(dimension="symmetry"),
+        ),
+        evidence=("e1",),
+    )
 
 
 def sample_report() -> Report:
@@ -174,6 +237,8 @@ def sample_report() -> Report:
                 check="OVR002", path="vllm_metax/c.py", line=2, symbol="C.m", reason="base class is computed"
             ),
         ),
+        chains=(sample_chain(),),
+        support=(sample_support(),),
         inventory=tuple(
             InventoryRow(
                 kind="custom op",
