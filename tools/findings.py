@@ -165,6 +165,29 @@ class Unresolved(Frozen):
     subject: str = ""
 
 
+class Activation(StrEnum):
+    """Whether a registration is made when the plugin starts."""
+
+    ACTIVE = "active"
+    CONDITIONAL = "conditional"
+    """Only under a condition, or only when something else imports the module; the row says which."""
+    INACTIVE = "inactive"
+    """No import leads to the line."""
+    LOST = "lost"
+    """The start ends, or the entry point does, before the line is reached."""
+    AGGREGATE = "aggregate file"
+    """Registers nothing itself: it imports the files that do."""
+
+
+class Place(Frozen):
+    """One link of a chain through source files: what happens at a line."""
+
+    path: str
+    """'' for what upstream does itself."""
+    line: int
+    what: str
+
+
 class InventoryRow(Frozen):
     """One registration, patch or override of the plugin."""
 
@@ -174,10 +197,85 @@ class InventoryRow(Frozen):
     line: int
     symbol: str
     activation: str
+    """In one line, for people; ``status``, ``condition`` and ``chain`` say the same for programs."""
     effective: str
     counterpart: str
     difference: str
     decision: Decision
+    evidence: tuple[str, ...]
+    status: Activation = Activation.ACTIVE
+    condition: str = ""
+    """What a conditional registration depends on; why a lost one is lost."""
+    chain: tuple[Place, ...] = ()
+    """From the entry point to the file that registers."""
+    reason: str = ""
+    """Why the decision is what it is."""
+
+
+class ChainStep(Frozen):
+    """One step of a dispatch chain; ``depth`` makes the list a tree, in the order of a walk from its root."""
+
+    depth: int
+    role: str
+    """``import``, ``registration``, ``lookup``, ``method``, ``oracle``, ``kernel boundary`` and the like."""
+    name: str
+    where: str
+    """``plugin``, ``upstream`` or ``outside``."""
+    path: str = ""
+    line: int = 0
+    when: str = ""
+    """Condition under which the branch is taken."""
+    note: str = ""
+    fallback: bool = False
+    """Here code of the plugin hands over to upstream's own implementation."""
+
+
+class Chain(Frozen):
+    """What happens with one registered key, from the entry point to components outside both packages."""
+
+    kind: str
+    key: str
+    steps: tuple[ChainStep, ...]
+    boundaries: tuple[str, ...]
+    """Components outside both packages that the chain ends in."""
+    unresolved: tuple[str, ...] = ()
+    """Calls that could not be followed, each with its place."""
+    evidence: tuple[str, ...] = ()
+
+
+class SupportFact(Frozen):
+    """One thing that the code accepts or refuses."""
+
+    accepts: bool
+    text: str
+    path: str
+    line: int
+    symbol: str
+    stage: str
+    """``selection`` (before weights exist), ``allocation``, ``loading`` or ``execution``."""
+
+
+class SupportCell(Frozen):
+    """One dimension of a quantization method; without facts it is unknown."""
+
+    dimension: str
+    facts: tuple[SupportFact, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """False where the code says nothing that could be read."""
+        return bool(self.facts)
+
+
+class SupportRow(Frozen):
+    """What the code of one quantization method says about the configurations it takes."""
+
+    key: str
+    part: str
+    """Which layers: ``linear``, ``MoE``, ``KV cache``, ``embedding``, or ``config`` for all of them."""
+    symbol: str
+    when: str
+    cells: tuple[SupportCell, ...]
     evidence: tuple[str, ...]
 
 
@@ -278,6 +376,8 @@ class Report(Frozen):
     findings: tuple[Finding, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     inventory: tuple[InventoryRow, ...] = ()
+    chains: tuple[Chain, ...] = ()
+    support: tuple[SupportRow, ...] = ()
     dispositions: tuple[Disposition, ...] = ()
     merges: tuple[MergeRow, ...] = ()
     evidence: tuple[Evidence, ...] = ()

@@ -65,6 +65,8 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         findings=tuple(checked.get("findings", ())),
         unresolved=tuple(checked.get("unresolved", ())),
         inventory=tuple(inventory.get("rows", ())),
+        chains=tuple(inventory.get("chains", ())),
+        support=tuple(inventory.get("support", ())),
         evidence=tuple(evidence[key] for key in sorted(evidence)),
     )
     return report.model_copy(update={"findings": tuple(sorted(report.findings, key=lambda f: f.sort_key))})

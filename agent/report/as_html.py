@@ -15,6 +15,7 @@ from markupsafe import Markup
 from agent.report.highlight import excerpt_html, shown
 from agent.report.rules import RuleInfo
 from agent.report.text import clip, counted, joined, prose_parts, visible
+from agent.report.trees import dimensions, ends, facts_by_verdict, fallbacks, tree
 from agent.report.view import (
     View,
     by_cause,
@@ -90,6 +91,9 @@ def _size_without_excerpts(view: View) -> int:
     rows = (
         len(report.unresolved) + 3 * len(report.inventory) + 2 * len(report.dispositions) + len(report.merges)
     )
+    steps = sum(len(chain.steps) for chain in report.chains)
+    said = sum(len(cell.facts) for row in report.support for cell in row.cells)
+    rows += 2 * steps + 2 * said + 9 * len(report.support)
     return 60_000 + 1_350 * len(view.findings) + texts + 250 * rows + 80 * len(report.coverage.unchanged)
 
 
@@ -148,7 +152,12 @@ def _environment() -> Environment:
         "counted": counted,
     }
     environment.globals |= {
+        "chain_tree": tree,
         "counts_in_words": counts_in_words,
+        "dimensions": dimensions,
+        "ends": ends,
+        "facts_by_verdict": facts_by_verdict,
+        "fallbacks": fallbacks,
         "identity_name": identity_name,
         "identity_state": identity_state,
         "joined": joined,

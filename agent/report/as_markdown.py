@@ -21,6 +21,7 @@ from agent.report.markdown_text import (
 )
 from agent.report.rules import RuleInfo
 from agent.report.text import clip, counted, joined, visible
+from agent.report.trees import cell_text, ends, fallbacks, in_order, short_name, tree_text
 from agent.report.view import (
     Cause,
     View,
@@ -32,7 +33,7 @@ from agent.report.view import (
     place,
     place_of,
 )
-from tools.findings import Evidence, Finding, Report
+from tools.findings import Chain, Evidence, Finding, Report
 
 LIMIT = 60_000
 """Bytes of the whole: GitHub refuses a pull request text beyond 65,536 characters, and people add to it."""
@@ -44,6 +45,8 @@ _LIMITS = {
     "environment": 2_500,
     "unresolved": 3_500,
     "inventory": 5_000,
+    "chains": 6_000,
+    "support": 4_000,
     "commits": 3_500,
     "merges": 2_500,
     "unchanged": 2_000,
@@ -156,11 +159,27 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
                 cell(row.kind),
                 cell_code(row.key),
                 cell_code(place(row.path, row.line)),
+                cell(clip(f"{row.status.value}: {row.condition}" if row.condition else row.status.value, 60)),
                 cell_code(clip(row.counterpart, 80)),
                 cell(clip(row.effective, 80)),
-                cell(row.decision.value),
+                cell(clip(row.difference, 80)),
+                cell(clip(f"{row.decision.value}: {row.reason}" if row.reason else row.decision.value, 80)),
             )
-            for row in report.inventory
+            for row in in_order(report.inventory)
+        ],
+        "chains": [_chain(chain) for chain in report.chains],
+        "support": [
+            _row(
+                cell_code(row.key),
+                cell(row.part),
+                cell_code(clip(short_name(row.symbol), 60)),
+                cell(
+                    clip("; ".join(f"{c.dimension}: {cell_text(c, 60)}" for c in row.cells if c.known), 500)
+                    or "nothing known"
+                ),
+                cell(joined([c.dimension for c in row.cells if not c.known])),
+            )
+            for row in report.support
         ],
         "commits": [
             _row(
@@ -178,6 +197,15 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
         "unchanged": [f"- {code(name)}" for name in report.coverage.unchanged],
         "skipped": [f"- {prose(name)}" for name in report.coverage.skipped],
     }
+
+
+def _chain(chain: Chain) -> str:
+    back = fallbacks(chain)
+    head = f"**{prose(chain.kind)}** {code(chain.key)} ends in {prose(clip(ends(chain), 200))}"
+    if back:
+        head += f"; {counted(len(back), 'place')} where it falls back to upstream"
+    body = fenced(tree_text(chain), "text", max_lines=30, max_width=200)
+    return f"{head}\n\n{body}\n"
 
 
 def _silent_row(finding: Finding) -> str:

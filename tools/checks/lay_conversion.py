@@ -45,10 +45,7 @@ def _reinterpreted(context: Context, scope: Scope) -> Iterator[Result]:
             and dotted(node.args[0]).rpartition(".")[2] in _DTYPES
         ):
             continue
-        inner = node.func.value
-        if not (isinstance(inner, ast.Call) and dotted(inner.func).rpartition(".")[2] == "contiguous"):
-            continue
-        if not isinstance(inner.func, ast.Attribute) or not _turned(inner.func.value):
+        if not _made_contiguous(scope, node.func.value, node.lineno):
             continue
         yield context.finding(
             ID,
@@ -69,6 +66,28 @@ def _reinterpreted(context: Context, scope: Scope) -> Iterator[Result]:
             cause=f"{scope.module}:{scope.qualname} views after a transpose",
             attribution=Attribution.EXISTING,
         )
+
+
+def _made_contiguous(scope: Scope, node: ast.expr, line: int) -> bool:
+    """Whether ``node`` is ``x.transpose(…).contiguous()``, also where names stand for its parts."""
+    node = _before(scope, node, line)
+    if not (isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "contiguous"):
+        return False
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    return _turned(_before(scope, node.func.value, node.lineno))
+
+
+def _before(scope: Scope, node: ast.expr, line: int) -> ast.expr:
+    """What a name was last assigned above ``line``; anything else is itself."""
+    if not isinstance(node, ast.Name):
+        return node
+    values = [
+        a
+        for a in scope.all(ast.Assign)
+        if a.lineno < line and any(isinstance(t, ast.Name) and t.id == node.id for t in a.targets)
+    ]
+    return max(values, key=lambda a: a.lineno).value if values else node
 
 
 def _turned(node: ast.expr) -> bool:

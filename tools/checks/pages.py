@@ -13,6 +13,7 @@ FAMILIES = {
     "CAL": "calls that do not bind",
     "DEP": "what the target needs of torch and native ops",
     "DRF": "copied code behind its counterpart",
+    "ENU": "enum identity",
     "EXC": "exceptions that handlers miss",
     "IMP": "imports",
     "INI": "inherited state and constructors",

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from tools.code.infer import Scope
 from tools.code.syntax import dotted
+from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution, World
-from tools.compare.patches import PatchKind
+from tools.compare.patches import Patch, PatchKind
 from tools.registry.subject import Subject
 
 QUANTIZATION = "quantization config"
@@ -59,6 +60,16 @@ class Registration:
     """Custom ops: the upstream class on which ``register_oot`` is called. Backends: the enum."""
     named: bool = False
     """Custom ops: the key was given by name, not taken from ``owner``."""
+    listed: tuple[Resolution, ...] = ()
+    """Tables: the classes put in for out-of-tree platforms."""
+    whole: bool = False
+    """Tables: the assignment replaces the table with all its keys."""
+
+    @property
+    def classes(self) -> tuple[Resolution, ...]:
+        """The classes registered, as far as they could be read."""
+        found = (self.value, *self.listed) if self.value is not None else self.listed
+        return tuple(c for c in found if c.kind is Kind.CLASS)
 
     @property
     def label(self) -> str:
@@ -95,6 +106,7 @@ def _find(subject: Subject) -> Iterator[Registration]:
         is_kernel_table = table.startswith("_POSSIBLE") and "KERNELS" in table
         if is_kernel_table and patch.kind in (PatchKind.TABLE, PatchKind.ASSIGNMENT):
             owner = Resolution(Kind.VALUE, patch.target_module, patch.attribute)
+            listed, whole = _listed(subject.world, plugin, patch)
             yield Registration(
                 LINEAR_KERNEL,
                 table,
@@ -103,7 +115,28 @@ def _find(subject: Subject) -> Iterator[Registration]:
                 patch.scope,
                 owner=owner,
                 registrar=patch.target,
+                listed=listed,
+                whole=whole,
             )
+
+
+def _listed(world: World, plugin: Tree, patch: Patch) -> tuple[tuple[Resolution, ...], bool]:
+    """Classes that a statement puts into a table for out-of-tree platforms; whether it replaces the table."""
+    for node in ast.walk(plugin.syntax(patch.module)):
+        if not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr) or node.lineno != patch.line:
+            continue
+        if isinstance(node.value, ast.Dict):
+            pairs = zip(node.value.keys, node.value.values, strict=True)
+            values = [v for k, v in pairs if k is not None and dotted(k).rpartition(".")[2] == "OOT"]
+        else:
+            values = [node.value]
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        named = [n for v in values for n in ast.walk(v) if isinstance(n, ast.Name | ast.Attribute)]
+        found = [world.name(patch.module, patch.scope, dotted(n)) for n in named if "?" not in dotted(n)]
+        classes = tuple(dict.fromkeys(f for f in found if f.kind is Kind.CLASS))
+        own = tuple(c for c in classes if world.tree(c.module) is plugin) or classes
+        return own, isinstance(target, ast.Attribute | ast.Name)
+    return (), False
 
 
 def _in_scope(world: World, scope: Scope) -> Iterator[Registration]:

@@ -16,6 +16,20 @@ def test_bytes_are_read_after_a_transpose() -> None:
     assert check("def f(zp):\n    return zp.t().contiguous().view(torch.int32)\n")
 
 
+def test_names_for_the_steps_in_between() -> None:
+    """With one group (G == 1) the last axis has length one: ``contiguous()`` copies nothing."""
+    named = (
+        "def f(zp):\n    zp = zp.transpose(1, 2)\n    zp = zp.contiguous()\n    return zp.view(torch.uint8)\n"
+    )
+    (message,) = check(named)
+    assert "transposed before" in message
+    assert check("def f(zp):\n    zp = zp.transpose(1, 2).contiguous()\n    return zp.view(torch.uint8)\n")
+    bytes_first = (
+        "def f(zp):\n    zp = zp.view(torch.uint8)\n    zp = zp.transpose(1, 2).contiguous()\n    return zp\n"
+    )
+    assert not check(bytes_first)
+
+
 def test_nothing_in_the_right_order_or_without_another_dtype() -> None:
     assert not check("def f(zp):\n    return zp.view(torch.uint8).transpose(1, 2).contiguous()\n")
     assert not check("def f(zp):\n    return zp.transpose(1, 2).contiguous().view(4, 8)\n")
