@@ -240,7 +240,10 @@ class Guard(ast.NodeTransformer):
         return bool(names & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
     def visit_Import(self, node):
-        return [self.guarded(node, ast.Import([a]), a.asname or a.name.partition(".")[0], a.name, "", 0) for a in node.names]
+        return [
+            self.guarded(node, ast.Import([a]), a.asname or a.name.partition(".")[0], a.name, "", 0)
+            for a in node.names
+        ]
 
     def visit_ImportFrom(self, node):
         if node.module == "__future__":
@@ -255,12 +258,22 @@ class Guard(ast.NodeTransformer):
     def guarded(self, node, single, bound, module, name, level):
         values = [ast.Constant(v) for v in (bound, module, name, level, node.lineno)]
         call = ast.Call(
-            ast.Attribute(ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant("builtins")], []), "_probe_missing_", ast.Load()),
-            [ast.Call(ast.Name("globals", ast.Load()), [], []), ast.Name("_probe_error_", ast.Load()), *values],
+            ast.Attribute(
+                ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant("builtins")], []),
+                "_probe_missing_",
+                ast.Load(),
+            ),
+            [
+                ast.Call(ast.Name("globals", ast.Load()), [], []),
+                ast.Name("_probe_error_", ast.Load()),
+                *values,
+            ],
             [],
         )
         target = ast.Name(bound or "_probe_star_", ast.Store())
-        handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), "_probe_error_", [ast.Assign([target], call)])
+        handler = ast.ExceptHandler(
+            ast.Name("Exception", ast.Load()), "_probe_error_", [ast.Assign([target], call)]
+        )
         guarded = ast.Try([single], [handler], [], [])
         for part in ast.walk(guarded):
             ast.copy_location(part, node)
@@ -496,6 +509,10 @@ class Probe:
         stage("platform", self.platform)
         stage("general plugins", self.general)
         stage("platform registration", self.pre_register)
+        if self.spec["brief"]:
+            self.data["complete"] = True
+            self.result.write()
+            return
         stage("registries", self.registries)
         stage("effective state", self.state)
         stage("second load", self.second)
@@ -520,7 +537,9 @@ class Probe:
             limit = self.spec["memory_mib"] << 20
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))]
+        sys.path[:] = [
+            p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))
+        ]
         sys.path[:0] = self.spec["roots"]
         if self.spec["stubs"]:
             sys.meta_path.append(Stubs(self.spec["stubs"], self.result, self.plugin))
@@ -547,7 +566,7 @@ class Probe:
         major, minor = self.spec["fake_capability"]
         torch = importlib.import_module("torch")
         torch.cuda.get_device_capability = lambda *a, **k: (major, minor)
-        self.data["workarounds"].append("torch.cuda.get_device_capability answers %d.%d" % (major, minor))
+        self.data["workarounds"].append(f"torch.cuda.get_device_capability answers {major}.{minor}")
 
     def platform(self):
         platforms = importlib.import_module(self.upstream + ".platforms")
@@ -666,7 +685,11 @@ class Probe:
 
     def calls(self):
         """Calls that the source makes, bound to the signatures of the objects that are there."""
-        fine = {r["module"] for r in self.data["modules"] if r["error"] is None and r["ended"] in ("loaded", "imported")}
+        fine = {
+            r["module"]
+            for r in self.data["modules"]
+            if r["error"] is None and r["ended"] in ("loaded", "imported")
+        }
         bound, skipped, rows = 0, 0, []
         for module, line, scope, callee, given, keywords, open_ended in self.spec["calls"]:
             if module not in fine:
@@ -689,8 +712,16 @@ class Probe:
             except TypeError as error:
                 place, file = origin(found)
                 rows.append(
-                    {"module": module, "line": line, "scope": scope, "callee": callee, "object": place,
-                     "file": file, "signature": cut(signature), "error": cut(error)}
+                    {
+                        "module": module,
+                        "line": line,
+                        "scope": scope,
+                        "callee": callee,
+                        "object": place,
+                        "file": file,
+                        "signature": cut(signature),
+                        "error": cut(error),
+                    }
                 )
         self.data["calls"] = {"bound": bound, "skipped": skipped, "failed": rows}
 
@@ -704,7 +735,9 @@ class Probe:
             if root not in rows or not file:
                 continue
             folder = os.path.abspath(file)
-            for _ in range(getattr(module, "__name__", name).count(".") + (2 if hasattr(module, "__path__") else 1)):
+            for _ in range(
+                getattr(module, "__name__", name).count(".") + (2 if hasattr(module, "__path__") else 1)
+            ):
                 folder = os.path.dirname(folder)
             rows[root][folder] = rows[root].get(folder, 0) + 1
             expected = self.spec["expected"].get(root)

@@ -58,10 +58,12 @@ def launch(
     fake_capability: tuple[int, int] | None = None,
     cwd: Path | None = None,
     limits: Limits | None = None,
+    brief: bool = False,
 ) -> Run:
     """One process from start to end. Never raises for what happens inside it: a crash or a hang is a result.
 
-    The child gets the caller's environment and ``cwd`` as a user's start would have them.
+    The child gets the caller's environment and ``cwd`` as a user's start would have them. ``brief`` ends after the
+    start itself.
     """
     limits = limits or Limits()
     mark = secrets.token_hex(12)
@@ -69,7 +71,8 @@ def launch(
         folder = Path(name)
         specification, result = folder / "spec.json", folder / "result.json"
         specification.write_text(
-            json.dumps(_specification(subject, mode, stubs, fake_capability, limits)), encoding="utf-8"
+            json.dumps({**_specification(subject, mode, stubs, fake_capability, limits), "brief": brief}),
+            encoding="utf-8",
         )
         program = folder / "child.py"
         program.write_text(_program(), encoding="utf-8")

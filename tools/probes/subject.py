@@ -93,7 +93,9 @@ def _distribution(folder: Path, package: str, snapshot: Snapshot, declared: tupl
     place = folder / f"{package}-{version}.dist-info"
     place.mkdir(parents=True)
     name = package.replace("_", "-")
-    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (place / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8"
+    )
     groups: dict[str, list[EntryPoint]] = {}
     for point in declared:
         groups.setdefault(point.group, []).append(point)
@@ -105,7 +107,9 @@ def _distribution(folder: Path, package: str, snapshot: Snapshot, declared: tupl
 
 
 def _is_test(module: str) -> bool:
-    return any(part in ("test", "tests", "conftest") or part.startswith("test_") for part in module.split("."))
+    return any(
+        part in ("test", "tests", "conftest") or part.startswith("test_") for part in module.split(".")
+    )
 
 
 def _calls(world: World) -> Iterator[tuple[str, int, str, str, int, tuple[str, ...], bool]]:
@@ -115,7 +119,10 @@ def _calls(world: World) -> Iterator[tuple[str, int, str, str, int, tuple[str, .
             continue
         names = world.plugin.namespace(module).names
         for call in world.plugin.calls(module):
-            if _plain(call, names) and world.name(module, "", call.callee).kind in (Kind.CLASS, Kind.FUNCTION):
+            if _plain(call, names) and world.name(module, "", call.callee).kind in (
+                Kind.CLASS,
+                Kind.FUNCTION,
+            ):
                 open_ended = call.star or call.kwstar
                 yield module, call.line, call.scope, call.callee, call.nargs, call.keywords, open_ended
 
