@@ -27,7 +27,11 @@ app = typer.Typer(
 )
 sessions_app = typer.Typer(help="Earlier runs.", no_args_is_help=True)
 checks_app = typer.Typer(help="What is checked.", invoke_without_command=True)
+probe_app = typer.Typer(
+    help="Load the plugin in a target interpreter, in a process of its own.", no_args_is_help=True
+)
 app.add_typer(sessions_app, name="sessions")
+app.add_typer(probe_app, name="probe")
 app.add_typer(checks_app, name="checks")
 
 
@@ -204,6 +208,107 @@ def preflight(
         settings = load_settings(given, here)
         screen.quiet = settings.quiet
         return run_preflight(settings, here, cwd, json, screen)
+
+    finish(work, quiet=bool(quiet))
+
+
+class ProbeMode(StrEnum):
+    """How the plugin is loaded; as tools.probes.record.Mode, which is not imported for a help text."""
+
+    STRICT = "strict"
+    MINIMAL = "minimal"
+    TOLERANT = "tolerant"
+
+
+@probe_app.callback()
+def _probe() -> None:
+    """Load the plugin in a target interpreter, in a process of its own."""
+
+
+@probe_app.command("registry")
+def probe_registry(
+    python: Annotated[
+        str | None, typer.Option(metavar="INTERPRETER", help="Python that has what vLLM needs.")
+    ] = None,
+    plugin_source: Annotated[
+        str | None, typer.Option(help="PATH, PATH@REV, PATH:index ... Default: as installed there.")
+    ] = None,
+    vllm_source: Annotated[
+        str | None, typer.Option(help="PATH, PATH@REV or vllm==X. Default: as installed there.")
+    ] = None,
+    mode: Annotated[
+        ProbeMode,
+        typer.Option(
+            help="strict: as a user's start; minimal: afresh, with one stub more each time, until it starts; "
+            "tolerant: every failing import in one pass, for diagnosis only."
+        ),
+    ] = ProbeMode.STRICT,
+    stub: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE", help="Stand in for a missing module; repeatable. Never proves reachability."
+        ),
+    ] = None,
+    fake_capability: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X.Y", help="Let torch report this CUDA capability, on machines without a device."
+        ),
+    ] = None,
+    cwd: Annotated[
+        Path | None, typer.Option(help="Folder that vLLM is started in. Default: the current one.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one process.")] = 120,
+    memory: Annotated[int, typer.Option(min=64, help="MiB of private memory for the process.")] = 16384,
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the record there; - prints it instead of tables."),
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="SEVERITY", help="Differences that make the exit status 1. Default: error."),
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Plugin family.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for downloads.")] = None,
+    offline: Annotated[bool | None, typer.Option("--offline", help="Use no network.")] = None,
+    quiet: Quiet = None,
+) -> None:
+    """Load the plugin as vLLM does and show what is registered afterwards, and where that differs from the source.
+
+    A fresh process of the interpreter does it; a crash, a hang or a full memory there is a result. Exit status: 0 it
+    starts and agrees with the source, 1 it does not, 2 wrong use, 3 a source could not be read.
+    """
+    given = {
+        "plugin": plugin_source,
+        "target": vllm_source,
+        "python": python,
+        "fail_on": fail_on,
+        "profile": profile,
+        "cache": cache,
+        "offline": offline,
+        "quiet": quiet,
+    }
+
+    def work(screen: Screen) -> Exit:
+        from agent.probe import run_probe
+        from agent.settings import load_settings
+        from tools.probes.launch import Limits
+        from tools.probes.record import Mode
+
+        here = _current_folder()
+        settings = load_settings(given, here)
+        screen.quiet = settings.quiet
+        return run_probe(
+            settings,
+            here,
+            mode=Mode(mode.value),
+            stubs=tuple(stub or ()),
+            fake_capability=fake_capability,
+            start=cwd,
+            limits=Limits(timeout, memory),
+            json=json,
+            screen=screen,
+        )
 
     finish(work, quiet=bool(quiet))
 

@@ -7,13 +7,9 @@ import json
 import os
 import re
 import secrets
-import selectors
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,6 +19,7 @@ from pydantic import ValidationError
 
 from tools.environment.answer import Answer
 from tools.environment.probe import without_credentials
+from tools.environment.processes import Ended, end, watch
 
 SECONDS = 60
 LIMIT = 16 << 20
@@ -103,7 +100,7 @@ def _ask(
     try:
         output, complaint = _read(process, label, seconds)
     finally:
-        _end(process)
+        end(process)
     parts = output.split(mark.encode())
     if len(parts) < 3:
         lines = without_credentials(complaint.decode("utf-8", "replace")).strip().splitlines()
@@ -123,56 +120,14 @@ def _ask(
 
 
 def _read(process: subprocess.Popen[bytes], label: str, seconds: float) -> tuple[bytes, bytes]:
-    """stdout, and the end of stderr, until the process itself ends: what it left running is not waited for."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    output, complaint = bytearray(), bytearray()
-    printed = 0
-    deadline = time.monotonic() + seconds
-    with selectors.DefaultSelector() as selector:
-        for stream, kept in ((process.stdout, output), (process.stderr, complaint)):
-            os.set_blocking(stream.fileno(), False)
-            selector.register(stream, selectors.EVENT_READ, kept)
-        while True:
-            # Seen before reading: whatever an ended process printed is in the pipe by then.
-            ended = _has_ended(process)
-            ready = selector.select(0 if ended else min(0.05, max(0.0, deadline - time.monotonic())))
-            for key, _ in ready:
-                part = os.read(key.fd, 1 << 16)
-                if not part:
-                    selector.unregister(key.fileobj)
-                printed += len(part)
-                key.data.extend(part)
-            del complaint[:-_TAIL]
-            if printed > LIMIT:
-                why = f"printed more than {LIMIT >> 20} MiB while starting"
-                raise InterpreterError(label, why, "Look for what prints there (sitecustomize, .pth files).")
-            if ended and not ready:
-                return bytes(output), bytes(complaint)
-            if time.monotonic() > deadline:
-                why = f"did not answer in {seconds:g} s"
-                raise InterpreterError(
-                    label, why, "Check that it starts (sitecustomize and .pth files run first)."
-                )
-            if not selector.get_map():
-                time.sleep(0.01)
-
-
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the process is over; it is left unreaped, so that its id still names its group alone."""
-    if process.returncode is not None:
-        return True
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """The whole group, also what start-up code left running in it."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    watched = watch(process, seconds=seconds, limit=LIMIT, tail=_TAIL)
+    if watched.ended is Ended.OUTPUT:
+        why = f"printed more than {LIMIT >> 20} MiB while starting"
+        raise InterpreterError(label, why, "Look for what prints there (sitecustomize, .pth files).")
+    if watched.ended is Ended.TIME:
+        why = f"did not answer in {seconds:g} s"
+        raise InterpreterError(label, why, "Check that it starts (sitecustomize and .pth files run first).")
+    return watched.output, watched.complaint
 
 
 def _ended(status: int | None) -> str:
