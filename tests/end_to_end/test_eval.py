@@ -54,7 +54,7 @@ def test_upgrades_between_releases_on_the_index(tmp_path: Path, cache: Path) -> 
 
 def test_a_case_without_its_clone_is_not_run_and_the_status_says_so(tmp_path: Path, cache: Path) -> None:
     status, errors, results = evaluate(
-        tmp_path / "out", "--case", "metax-0.25.0-0.26.0", "--baseline", "none"
+        tmp_path / "out", cache, "--case", "metax-0.25.0-0.26.0", "--baseline", "none"
     )
     assert status == 3
     assert "needs a clone of MetaX-MACA/vLLM-metax; say with --repos where clones are" in errors
