@@ -67,9 +67,9 @@ class HistoryStore:
         """Keep those that were read whole: what a clone lacks today it may have tomorrow."""
         self._store("commit", {c.id: msgspec.msgpack.encode(c) for c in commits if not c.unread})
 
-    def keep_tables(self, tables: Mapping[str, Table]) -> None:
-        """Keep deltas of files by both blobs id."""
-        self._store("table", {blob: msgspec.msgpack.encode(table) for blob, table in tables.items()})
+    def keep_deltas(self, deltas: Mapping[tuple[str, str], FileDelta]) -> None:
+        """Keep what differs between two blobs."""
+        self._store("delta", {f"{a} {b}": msgspec.msgpack.encode(delta) for (a, b), delta in deltas.items()})
 
     def text(self, key: str) -> str | None:
         """A text kept under ``key``."""
