@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import Exit, Stop
-from agent.nodes import check, compare, inventory, preflight, report, scope
+from agent.nodes import audit_commits, check, cite_commits, compare, inventory, preflight, report, scope
 from agent.state import BlockedEntry, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
@@ -38,7 +38,9 @@ STEPS: tuple[Step, ...] = (
     Step("preflight", preflight.run),
     Step("inventory", inventory.run),
     Step("compare", compare.run),
+    Step("audit_commits", audit_commits.run),
     Step("check", check.run),
+    Step("cite_commits", cite_commits.run),
     Step("report", report.run),
 )
 """In the order they run. A step that blocks goes straight to the last one."""

@@ -99,7 +99,7 @@ class Evidence(Frozen):
 
     id: str
     kind: str
-    """``source`` (an excerpt of a file), ``diagnostic`` (a row of a type checker), ``patch`` (of a commit) or ``command``."""
+    """``source`` (excerpt of a file), ``diagnostic`` (row of a type checker), ``patch`` (of a commit), ``command``."""
     source: str
     """Which snapshot: ``plugin``, ``base`` or ``target``; or the tool that was run."""
     path: str | None = None

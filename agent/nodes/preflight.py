@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from agent.state import ROLES, ReviewState
@@ -37,6 +38,8 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             "label": without_login(plain["label"]),
             "name": plain["name"] or name,
         }
+    if failed is None and state["request"].get("upstream_repo"):
+        failed = _no_upstream(state)
     update: ReviewState = {
         "identities": identities,
         "environment": _environment(),
@@ -51,6 +54,17 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             }
         ]
     return update
+
+
+def _no_upstream(state: ReviewState) -> SourceError | None:
+    """What is wrong with the upstream repository that was named, as far as that is seen at once."""
+    from tools.history.audit import open_upstream
+
+    try:
+        open_upstream(Path(state["request"]["upstream_repo"] or ""))
+    except SourceError as error:
+        return error
+    return None
 
 
 def _environment() -> dict[str, str]:

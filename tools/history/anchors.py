@@ -21,7 +21,13 @@ from tools.sources.gitcmd import GitFailed, command, environment, git_text
 from tools.sources.repository import Repository, broken, commit_of
 from tools.sources.snapshot import Snapshot, SourceError
 
-_MAIN = ("HEAD", "refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+_MAIN = (
+    "HEAD",
+    "refs/heads/main",
+    "refs/heads/master",
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+)
 _FAR = 400
 """Differing files beyond the best commit at which the search ends: no later one comes near it again."""
 _UNLIKE = 0.5
@@ -72,7 +78,11 @@ class _Wanted:
 
 
 def find_anchors(
-    repository: Repository, ref: str | None, sources: Mapping[str, Snapshot], profile: Profile, store: HistoryStore
+    repository: Repository,
+    ref: str | None,
+    sources: Mapping[str, Snapshot],
+    profile: Profile,
+    store: HistoryStore,
 ) -> dict[str, Anchor]:
     """Role -> anchor for each of ``sources``.
 
@@ -150,7 +160,9 @@ def _prefix(paths: Sequence[str], package: str) -> str:
 def _tree(repository: Repository, commit: str, package: str) -> dict[str, str]:
     """Python files of the package in ``commit``: path -> blob."""
     try:
-        listing = git_text(repository.folder, "ls-tree", "-r", "-z", "--full-tree", commit, "--", f"{package}/")
+        listing = git_text(
+            repository.folder, "ls-tree", "-r", "-z", "--full-tree", commit, "--", f"{package}/"
+        )
     except GitFailed as failure:
         raise broken(repository.folder, failure) from failure
     files = {}
@@ -184,12 +196,12 @@ def _tagged(repository: Repository, snapshot: Snapshot, wanted: _Wanted) -> Anch
 
 
 def _key(line: str, wanted: _Wanted) -> str:
-    return "nearest-" + short_hash(line, wanted.package, *(f"{p} {b}" for p, b in sorted(wanted.files.items())))
+    return "nearest-" + short_hash(
+        line, wanted.package, *(f"{p} {b}" for p, b in sorted(wanted.files.items()))
+    )
 
 
-def _kept(
-    repository: Repository, store: HistoryStore, line: str, wanted: _Wanted
-) -> Anchor | None:
+def _kept(repository: Repository, store: HistoryStore, line: str, wanted: _Wanted) -> Anchor | None:
     text = store.text(_key(line, wanted))
     if text is None:
         return None
@@ -241,8 +253,23 @@ def _backwards(
 ) -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
     """(commit, Python files as they were before it) for each that changed the package, newest first."""
     arguments = (
-        *("-c", "log.follow=false", "log", "--first-parent", "--raw", "--no-renames", "--no-abbrev", "--no-color"),
-        *("--no-show-signature", "--no-notes", "--no-decorate", "--diff-merges=first-parent", "--no-ext-diff"),
+        *(
+            "-c",
+            "log.follow=false",
+            "log",
+            "--first-parent",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--no-color",
+        ),
+        *(
+            "--no-show-signature",
+            "--no-notes",
+            "--no-decorate",
+            "--diff-merges=first-parent",
+            "--no-ext-diff",
+        ),
         *("--format=%x00%H", line, "--", f":(top){package}/"),
     )
     try:

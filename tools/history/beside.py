@@ -181,7 +181,7 @@ def _pins(text: str, path: str) -> dict[str, str]:
         lines += re.findall(r"^requires\s*=\s*\[(.*)\]", text, re.MULTILINE)
     else:
         lines = text.splitlines()
-    out = {}
+    out: dict[str, str] = {}
     for line in lines:
         try:
             found = Requirement(line.partition(" #")[0].strip())

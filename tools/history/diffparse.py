@@ -76,7 +76,9 @@ class _Open:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha1("\0".join(parts).encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        "\0".join(parts).encode("utf-8", "surrogateescape"), usedforsecurity=False
+    ).hexdigest()
 
 
 class _Parser:
@@ -110,7 +112,14 @@ class _Parser:
         closed = [f.done() for f in files]
         patch, inverse = self._patch(files) if len(ids) < 2 else ("", "")
         return Commit(
-            commit.decode(), ids, int(when), title[:500], rest.strip()[:MESSAGE], tuple(closed), patch, inverse
+            commit.decode(),
+            ids,
+            int(when),
+            title[:500],
+            rest.strip()[:MESSAGE],
+            tuple(closed),
+            patch,
+            inverse,
         )
 
     @staticmethod

@@ -32,12 +32,8 @@ class Outcome:
 class Dispositions:
     """Judges the commits of a range."""
 
-    def __init__(
-        self, upstream: Range, reach: Reach, relations: dict[str, tuple[Related, ...]], in_base: frozenset[str]
-    ) -> None:
-        """``in_base`` are blobs that base holds although the commit that stands for it does not."""
+    def __init__(self, upstream: Range, reach: Reach, relations: dict[str, tuple[Related, ...]]) -> None:
         self.upstream, self.reach, self.relations = upstream, reach, relations
-        self.in_base = in_base
         self.judge, self.beside = Judge(reach), Beside(upstream, reach)
 
     def reached(self, change: FileChange) -> bool:
@@ -112,6 +108,9 @@ class Dispositions:
                         clause = f"{link.said}, and the commit adds `{member}` to it"
                         found = Verdict(found.meaning, Certainty.LIKELY, clause, link)
                     yield found
+            elif link.via in (Via.IMPORT, Via.CALL):
+                clause = f"{link.said}, whose `{member}` the commit changes"
+                yield Verdict(Meaning.INHERITED, Certainty.CERTAIN, clause, link)
 
     def _inherited(self, judged: Judged, plugin: str, member: str) -> Verdict:
         cls = judged.id.rpartition(".")[0]
@@ -126,7 +125,10 @@ class Dispositions:
             Meaning.INHERITED,
             Certainty.CERTAIN,
             f"`{plugin}` derives from `{cls}` and does not define `{member}`",
-            next((x for x in self.reach.links(judged.module, cls.partition(":")[2]) if x.plugin == plugin), None),
+            next(
+                (x for x in self.reach.links(judged.module, cls.partition(":")[2]) if x.plugin == plugin),
+                None,
+            ),
         )
 
     def _renamed(self, old: str, new: str) -> Iterator[Verdict]:
@@ -138,14 +140,18 @@ class Dispositions:
                 clause = f"`{plugin}` imports {names} from `{old}`, which becomes `{new}`"
                 yield Verdict(Meaning.MERGE, Certainty.CERTAIN, clause)
             else:
-                clause = f"`{plugin}` hangs on `{old}`, which becomes `{new}`; its imports find what they need"
+                clause = (
+                    f"`{plugin}` hangs on `{old}`, which becomes `{new}`; its imports find what they need"
+                )
                 yield Verdict(Meaning.INHERITED, Certainty.LIKELY, clause)
 
     def _whole(self, module: str | None, why: str) -> Iterator[Verdict]:
         """A file whose symbols cannot be told."""
         for link in self.reach.module_links(module) if module else ():
             meaning = Meaning.MERGE if link.via in REPLACES else Meaning.INHERITED
-            yield Verdict(meaning, Certainty.POSSIBLE, f"{link.said}, and symbols cannot be told ({why})", link)
+            yield Verdict(
+                meaning, Certainty.POSSIBLE, f"{link.said}, and symbols cannot be told ({why})", link
+            )
 
     def _moved(self, commit: Commit, change: FileChange) -> dict[tuple[str, str], str]:
         """Symbols that the same commit takes out here and puts, unchanged, somewhere else: (name, digest) -> where."""
@@ -190,9 +196,7 @@ class Dispositions:
             commit, related, first.meaning, first.certainty, reason, tuple(symbols), clauses, tuple(paths)
         )
 
-    def _cancelled(
-        self, commit: Commit, by: Related, related: Sequence[Related], linked: bool
-    ) -> Outcome:
+    def _cancelled(self, commit: Commit, by: Related, related: Sequence[Related], linked: bool) -> Outcome:
         meaning = Meaning.INHERITED if linked else Meaning.OUTSIDE
         what = {
             Relation.REVERTED: f"{by.commit[:12]} takes it back within the range: nothing of it is left",
@@ -203,7 +207,9 @@ class Dispositions:
     def _elsewhere(self, commit: Commit, verdicts: list[tuple[Verdict, str]]) -> bool:
         """Every file of code serves another device, and nothing more than an import or a call hangs on them."""
         code = _code(commit, self.upstream.package)
-        return bool(code) and all(other_device(p) for p in code) and not any(v.meaning.work for v, _ in verdicts)
+        return (
+            bool(code) and all(other_device(p) for p in code) and not any(v.meaning.work for v, _ in verdicts)
+        )
 
     def _unlinked(
         self, commit: Commit, related: Sequence[Related], verdicts: list[tuple[Verdict, str]]

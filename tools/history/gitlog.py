@@ -46,9 +46,7 @@ def count_of(repository: Repository, base: str, target: str) -> int:
         raise broken(repository.folder, failure) from failure
 
 
-def read_commits(
-    repository: Repository, wanted: Sequence[tuple[str, tuple[str, ...]]]
-) -> Iterator[Commit]:
+def read_commits(repository: Repository, wanted: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[Commit]:
     """Records of ``wanted`` (commit, parents); merges come last.
 
     Where the clone lacks a file's content, the commit is read without hunks and renames, and marked so.
@@ -60,9 +58,7 @@ def read_commits(
     yield from _read_all(repository.folder, merges, ("--cc", "-U0", "-p"))
 
 
-def patch_texts(
-    repository: Repository, commit: Commit, paths: Iterable[str], *, context: int = 3
-) -> str:
+def patch_texts(repository: Repository, commit: Commit, paths: Iterable[str], *, context: int = 3) -> str:
     """The patch of ``commit`` for some of its files as text; bytes that are no UTF-8 are replaced."""
     first = (commit.parents[0],) if commit.parents else ()
     options = ("--cc",) if commit.merge else ()
@@ -70,9 +66,11 @@ def patch_texts(
     wanted = [f":(top,literal){path}" for path in paths]
     arguments = ("diff-tree", *options, f"-U{context}", "-r", "-p", "-M", "--root", "--no-commit-id")
     try:
-        return git_text(
-            repository.folder, *arguments, "--no-ext-diff", *_CLOSED, *ends, "--", *wanted
-        ).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return (
+            git_text(repository.folder, *arguments, "--no-ext-diff", *_CLOSED, *ends, "--", *wanted)
+            .encode("utf-8", "surrogateescape")
+            .decode("utf-8", "replace")
+        )
     except GitFailed as failure:
         raise broken(repository.folder, failure) from failure
 
@@ -157,7 +155,9 @@ def _read(
             except ValueError as cut_short:
                 if not process.wait():
                     raise SourceError(
-                        str(folder), f"git's answer cannot be read ({cut_short})", "Report this, with `git version`."
+                        str(folder),
+                        f"git's answer cannot be read ({cut_short})",
+                        "Report this, with `git version`.",
                     ) from cut_short
             if process.wait():
                 complaints.seek(0)

@@ -25,10 +25,14 @@ _OTHER_DEVICE = re.compile(
     r"|(?:^|/)(?:skinny_gemms|cpu_\w+|\w+_cpu|\w+_rocm|rocm_\w+|\w+_xpu|xpu_\w+|aiter_\w+|\w+_aiter)\.",
     re.IGNORECASE,
 )
+_OFFLOAD = re.compile(r"offload")
+"""Memory of the host serves every device."""
 _NATIVE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c|h|hpp|inl|hip|cuh\.jinja|cu\.jinja)$|^csrc/")
 _REQUIREMENT = re.compile(r"^requirements[^/]*(?:/.*)?\.(?:txt|in)$|^requirements[^/]*$")
 _TEST_REQUIREMENT = re.compile(r"(?:^|[/_-])(?:test|tests|dev|lint|docs|doc|nightly)(?:[/_.-]|$)")
-_BUILD = re.compile(r"^(?:pyproject\.toml|setup\.py|setup\.cfg|CMakeLists\.txt|MANIFEST\.in)$|^cmake/|\.cmake$")
+_BUILD = re.compile(
+    r"^(?:pyproject\.toml|setup\.py|setup\.cfg|CMakeLists\.txt|MANIFEST\.in)$|^cmake/|\.cmake$"
+)
 _DOCUMENTATION = re.compile(r"^docs?/|\.(?:md|rst|ipynb|svg|png|jpe?g|gif|webp)$|^mkdocs|^LICENSE|^README")
 _EXAMPLE = re.compile(r"^(?:examples?|benchmarks?|evals?)/")
 _TEST = re.compile(r"^tests?/|(?:^|/)tests?/|(?:^|/)(?:test_\w+|conftest)\.py$")
@@ -58,7 +62,7 @@ def place_of(path: str, package: str) -> Place:
 
 def other_device(path: str) -> bool:
     """True for a file that serves a device which no NVIDIA-like platform uses."""
-    return _OTHER_DEVICE.search(path) is not None
+    return _OTHER_DEVICE.search(path) is not None and not _OFFLOAD.search(path)
 
 
 def model_module(path: str, package: str) -> bool:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tools.code.records import Call, Function
+from tools.code.records import Call, Class, Function
 from tools.code.tree import Tree
 from tools.code.world import Kind, Resolution, World
+from tools.compare.bodies import Bodies, alike
 from tools.compare.counterparts import Counterpart, Counterparts, How
 from tools.compare.patches import Patch
 from tools.findings import Certainty, InventoryRow
+from tools.history.places import other_device
 from tools.registry.subject import Subject
 
 
@@ -92,6 +94,7 @@ class Reach:
         yield from self._bases()
         yield from self._counterparts()
         yield from self._values()
+        yield from self._siblings()
         for patch in self.subject.patches:
             yield from self._patch(patch)
         yield from self._registered(inventory)
@@ -150,6 +153,37 @@ class Reach:
         bound = world.upstream.namespace(module).names.get(name) if module in world.upstream.modules else None
         return bool(bound and bound.assigns)
 
+    def _siblings(self) -> Iterator[Link]:
+        """Methods copied from a class beside: upstream's own subclass of the same base (its CUDA platform, say)."""
+        own = Bodies(self.plugin)
+        theirs = [Bodies(world.upstream) for world in self.worlds]
+        for world, bodies in zip(self.worlds, theirs, strict=True):
+            for module, cls in self.plugin.classes():
+                if cls.in_function:
+                    continue
+                mine = Resolution(Kind.CLASS, module, cls.qualname)
+                methods = self.plugin.namespace(module).methods.get(cls.qualname, {})
+                for home, sibling in self._beside(world, mine) if methods else ():
+                    shared = world.upstream.namespace(home).methods.get(sibling.qualname, {})
+                    for name in methods.keys() & shared.keys():
+                        one, two = (module, methods[name].qualname), (home, shared[name].qualname)
+                        if not shared[name].is_stub and alike(own, one, bodies, two) >= _ALIKE:
+                            yield Link(Via.COPY, f"{one[0]}:{one[1]}", f"{two[0]}:{two[1]}", Certainty.LIKELY)
+
+    def _beside(self, world: World, cls: Resolution) -> Iterator[tuple[str, Class]]:
+        """Upstream classes that have an upstream base in common with ``cls`` and are no base of it."""
+        bases = [
+            c for c in world.mro(cls).classes[1:] if c.kind is Kind.CLASS and self._is_upstream(c.module)
+        ]
+        known = {c.id for c in bases}
+        for base in bases:
+            found = world.upstream.subclasses.get(base.qualname, ())
+            if len(found) > _FAMILY:
+                continue
+            for home, sibling in found:
+                if f"{home}:{sibling.qualname}" not in known and not other_device(world.upstream.paths[home]):
+                    yield home, sibling
+
     def _patch(self, patch: Patch) -> Iterator[Link]:
         plugin = patch.replacement.id if patch.replacement is not None else f"{patch.module}:{patch.scope}"
         for world in self.worlds:
@@ -185,7 +219,7 @@ class Reach:
                 source = self.plugin.absolute(module, imported)
                 if not self._is_upstream(source):
                     continue
-                own = f"{module}:{imported.scope}" if imported.scope else module
+                own = f"{module}:{imported.scope or imported.bound}"
                 if imported.name in ("", ".", "*"):
                     yield Link(Via.IMPORT, own, source)
                     continue
@@ -243,5 +277,9 @@ def record_of(world: World, found: str) -> Function | None:
     return tree.namespace(module).functions.get(name) if module in tree.modules else None
 
 
+_ALIKE = 0.6
+"""Share of common lines from which a method of a sibling class is a copy."""
+_FAMILY = 12
+"""Subclasses of a base beyond which they have little in common."""
 _EVERYWHERE = frozenset({"logger", "__all__", "T", "P", "R"})
 """Names that most modules bind, each on its own."""

@@ -213,9 +213,7 @@ def _lines(content: bytes | None) -> list[str]:
 
 
 def _cut(lines: list[str], starts: list[int]) -> list[_Piece]:
-    return [
-        (lines[start:end], start) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
-    ]
+    return [(lines[start:end], start) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
 def _moved(span: Span, by: int) -> Span:
@@ -334,7 +332,11 @@ def _class_text(
 
 
 def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _parts(node: ast.If | ast.Try | ast.With) -> Iterator[list[ast.stmt]]:
@@ -348,7 +350,13 @@ def _parts(node: ast.If | ast.Try | ast.With) -> Iterator[list[ast.stmt]]:
 
 
 def _assigned(node: ast.stmt) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
     for target in targets:
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name):

@@ -1,4 +1,4 @@
-"""The range as a whole: its commits in order, and what each changes in the files that matter, from the cache or from git."""
+"""The range as a whole: its commits in order, and what each changes in the files that matter."""
 
 from __future__ import annotations
 
@@ -105,7 +105,12 @@ _LACKING = "its content is not in this clone"
 
 
 def read_range(
-    repository: Repository, base: str, target: str, package: str, store: HistoryStore, progress: Progress | None
+    repository: Repository,
+    base: str,
+    target: str,
+    package: str,
+    store: HistoryStore,
+    progress: Progress | None,
 ) -> Range:
     """The commits of ``base..target``. Raises SourceError when they are not all there.
 

@@ -72,7 +72,9 @@ class Judge:
             return self._replaced(judged, link)
         if link.via is Via.CALL and judged.change.how == Change.SIGNATURE:
             return self._called(judged, link)
-        return Verdict(Meaning.INHERITED, Certainty.CERTAIN, f"{link.said}, and takes the change as it is", link)
+        return Verdict(
+            Meaning.INHERITED, Certainty.CERTAIN, f"{link.said}, and takes the change as it is", link
+        )
 
     # ---- changes that leave nothing to do ----
 
@@ -117,7 +119,9 @@ class Judge:
         cls = space.classes.get(name)
         if cls is not None:
             attributes = [(a.name, a.value, a.annotation) for a in cls.assigns]
-            return repr((cls.bases, cls.keywords, cls.decorators, attributes, sorted(space.methods.get(name, ()))))
+            return repr(
+                (cls.bases, cls.keywords, cls.decorators, attributes, sorted(space.methods.get(name, ())))
+            )
         bound = space.names.get(name)
         # Long values are cut in the record, so equal records prove nothing of them.
         if bound is not None and bound.assigns and all(len(a.value) < 190 for a in bound.assigns):
@@ -219,9 +223,7 @@ class Judge:
         if module not in self.reach.plugin.modules:
             return False
         last = name.rpartition(".")[2]
-        return any(
-            c.scope == name and c.callee == f"super().{last}" for c in self.reach.plugin.calls(module)
-        )
+        return any(c.scope == name and c.callee == f"super().{last}" for c in self.reach.plugin.calls(module))
 
     # ---- what the plugin uses ----
 
@@ -243,7 +245,9 @@ class Judge:
         was = record_of(self.base, judged.id)
         if was is not None and bind(without_receiver(was), given):
             # It does not bind in base either: the call is not what it seems.
-            return Verdict(Meaning.INHERITED, Certainty.POSSIBLE, f"{link.said}, whose signature changes", link)
+            return Verdict(
+                Meaning.INHERITED, Certainty.POSSIBLE, f"{link.said}, whose signature changes", link
+            )
         why = ", ".join(f"{p.misfit.value} `{p.name}`" if p.name else p.misfit.value for p in problems[:2])
         return Verdict(
             Meaning.MERGE, Certainty.LIKELY, f"{link.said} in a way that no longer binds ({why})", link
@@ -267,7 +271,10 @@ class Judge:
             return Verdict(Meaning.INHERITED, Certainty.LIKELY, f"{link.said}, found elsewhere{where}", link)
         if self._still(judged.id) or self._resolves(link, judged):
             return Verdict(
-                Meaning.INHERITED, Certainty.CERTAIN, f"{link.said}, which the same name still finds{where}", link
+                Meaning.INHERITED,
+                Certainty.CERTAIN,
+                f"{link.said}, which the same name still finds{where}",
+                link,
             )
         return Verdict(Meaning.MERGE, Certainty.CERTAIN, f"{link.said}, which is removed{where}", link)
 
