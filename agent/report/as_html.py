@@ -90,7 +90,18 @@ def _size_without_excerpts(view: View) -> int:
     rows = (
         len(report.unresolved) + 3 * len(report.inventory) + 2 * len(report.dispositions) + len(report.merges)
     )
-    return 60_000 + 1_350 * len(view.findings) + texts + 250 * rows + 80 * len(report.coverage.unchanged)
+    patches = sum(len(view.evidence[e].excerpt) for row in report.dispositions for e in row.evidence)
+    rows += 2 * len(report.files) + sum(
+        len(d.symbols[:20]) + len(d.related) + len(d.findings) for d in report.dispositions
+    )
+    return (
+        60_000
+        + 2 * patches
+        + 1_350 * len(view.findings)
+        + texts
+        + 250 * rows
+        + 80 * len(report.coverage.unchanged)
+    )
 
 
 def _marked(finding: Finding, item: Evidence) -> int | None:

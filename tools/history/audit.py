@@ -156,16 +156,13 @@ class Audit:
         )
 
     def _said(self, rows: Sequence[Disposition]) -> str:
-        counts = Counter(row.disposition for row in rows)
-        parts = [f"{counts[m]} {m.value}" for m in Meaning if counts[m]]
         how = "; ".join(anchor.said for anchor in self.anchors.values())
         short = f"{self.upstream.base[:12]}..{self.upstream.target[:12]}"
         unread = sum(c.unread for c in self.upstream.commits)
         lacking = (
             f"; of {unread} the clone lacks contents, so that their lines are not known" if unread else ""
         )
-        counted = f"{len(rows)} of {len(self.upstream.commits)} commits of {short}"
-        return f"{counted}: {', '.join(parts) or 'none'}; {how}{lacking}"
+        return f"{len(rows)} of {len(self.upstream.commits)} commits of {short}; {how}{lacking}"
 
     # ---- patches as evidence ----
 

@@ -50,8 +50,8 @@ class Link:
 
     @property
     def said(self) -> str:
-        """As a clause: ``MacaX.forward copies vllm.x:X.forward``."""
-        return f"`{self.plugin}` {self.via.value} `{self.upstream}`"
+        """As a clause: ``MacaX.forward copies vllm.x:X.forward``; where the plugin's is, its id says."""
+        return f"`{self.plugin.partition(':')[2] or self.plugin}` {self.via.value} `{self.upstream}`"
 
 
 class Reach:
@@ -167,8 +167,19 @@ class Reach:
                     shared = world.upstream.namespace(home).methods.get(sibling.qualname, {})
                     for name in methods.keys() & shared.keys():
                         one, two = (module, methods[name].qualname), (home, shared[name].qualname)
-                        if not shared[name].is_stub and alike(own, one, bodies, two) >= _ALIKE:
+                        if shared[name].is_stub or shared[name].end_line - shared[name].line < _SMALL:
+                            continue
+                        if not self._has_original(own, one) and alike(own, one, bodies, two) >= _ALIKE:
                             yield Link(Via.COPY, f"{one[0]}:{one[1]}", f"{two[0]}:{two[1]}", Certainty.LIKELY)
+
+    def _has_original(self, own: Bodies, method: tuple[str, str]) -> bool:
+        """Whether the method is a copy of its counterpart already."""
+        row = self.counterparts.by_symbol.get(f"{method[0]}:{method[1]}")
+        pairs = zip(self.worlds, (row.base, row.target) if row is not None else (), strict=False)
+        return any(
+            r is not None and alike(own, method, Bodies(w.upstream), (r.module, r.qualname)) >= _ALIKE / 2
+            for w, r in pairs
+        )
 
     def _beside(self, world: World, cls: Resolution) -> Iterator[tuple[str, Class]]:
         """Upstream classes that have an upstream base in common with ``cls`` and are no base of it."""
@@ -279,6 +290,8 @@ def record_of(world: World, found: str) -> Function | None:
 
 _ALIKE = 0.6
 """Share of common lines from which a method of a sibling class is a copy."""
+_SMALL = 3
+"""Lines of a body up to which methods are alike by chance."""
 _FAMILY = 12
 """Subclasses of a base beyond which they have little in common."""
 _EVERYWHERE = frozenset({"logger", "__all__", "T", "P", "R"})
