@@ -96,6 +96,7 @@ class Dispositions:
         if not owner:
             return
         linked = {link.plugin for link in links}
+        replacing = {link.plugin.partition(":")[0] for link in links if link.via in REPLACES}
         for link in self.reach.links(judged.module, owner):
             if f"{link.plugin}.{member}" in linked:
                 continue
@@ -108,7 +109,7 @@ class Dispositions:
                         clause = f"{link.said}, and the commit adds `{member}` to it"
                         found = Verdict(found.meaning, Certainty.LIKELY, clause, link)
                     yield found
-            elif link.via in (Via.IMPORT, Via.CALL):
+            elif link.via in (Via.IMPORT, Via.CALL) and link.plugin.partition(":")[0] not in replacing:
                 clause = f"{link.said}, whose `{member}` the commit changes"
                 yield Verdict(Meaning.INHERITED, Certainty.CERTAIN, clause, link)
 

@@ -13,7 +13,7 @@ from tools.history.records import Commit
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{7,40})")
 _PICKED = re.compile(r"\(cherry picked from commit ([0-9a-f]{7,40})\)")
 _TITLE = re.compile(r"^(?:\[[^\]]*\]\s*)*Revert:?\s+[\"“](.+?)[\"”](?:\s*\(#\d+\))?\s*$", re.IGNORECASE)
-_NUMBERED = re.compile(r"\brevert(?:s|ed|ing)?\b[^#\n]{0,60}#(\d{2,7})", re.IGNORECASE)
+_NUMBERED = re.compile(r"\brevert(?:s|ed|ing)?\b[^#\n]{0,60}#(\d{1,7})", re.IGNORECASE)
 _OWN_NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
 
 

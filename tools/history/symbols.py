@@ -299,16 +299,28 @@ def _block(body: list[ast.stmt], prefix: str, lines: list[str], spans: list[Span
 def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str, lines: list[str]) -> Span:
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     last = node.end_lineno or node.lineno
-    begin = node.body[0]
+    header = _header(node, first, lines)
+    body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
+    # From a statement's own column: behind a header, or behind a docstring, it may share the line.
+    begin = body[0]
     start = min([begin.lineno, *(d.lineno for d in getattr(begin, "decorator_list", ()))])
-    header = _text(lines, first, max(node.lineno, start - 1))
-    text = header
-    if start > node.lineno:
-        if _is_docstring(begin) and len(node.body) > 1:
-            start = (begin.end_lineno or begin.lineno) + 1
-        text = header + _text(lines, start, last)
+    shared = start == begin.lineno and lines[start - 1][: begin.col_offset].strip()
+    opening = [lines[start - 1][begin.col_offset :].strip()] if shared else []
+    text = header + opening + _text(lines, start + bool(shared), last)
     abstract = any("abstract" in line for line in header if line.startswith("@"))
     return Span(prefix + node.name, "function", first, last, _digest(text), _digest(header), abstract)
+
+
+def _header(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, first: int, lines: list[str]
+) -> list[str]:
+    """Decorators, and what stands before the first statement of the body."""
+    begin = node.body[0]
+    start = min([begin.lineno, *(d.lineno for d in getattr(begin, "decorator_list", ()))])
+    header = _text(lines, first, start - 1)
+    if start == begin.lineno and (shared := lines[start - 1][: begin.col_offset].strip()):
+        header.append(shared)
+    return header
 
 
 def _class(node: ast.ClassDef, prefix: str, lines: list[str], spans: list[Span]) -> None:
@@ -326,8 +338,7 @@ def _class_text(
 ) -> tuple[list[str], list[str]]:
     """Lines of the header and of what its body does besides methods; the methods are added to ``spans``."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    start = min([node.body[0].lineno, *(d.lineno for d in getattr(node.body[0], "decorator_list", ()))])
-    header = _text(lines, first, max(node.lineno, start - 1))
+    header = _header(node, first, lines)
     return header, _block(node.body, f"{prefix}{node.name}.", lines, spans)
 
 

@@ -17,6 +17,7 @@ from tools.history.symbols import Change, SymbolChange
 
 _CLOSE = 0.4
 """Share of the original's lines from which the plugin's code is a copy of it."""
+_HEADERS = ("def ", "async def ", "class ", "@")
 _OWN = 0.12
 """Share below which it is an implementation of its own."""
 
@@ -186,9 +187,10 @@ class Judge:
                 return None, 0.0
             self._lines[key] = Difference.told(text)
         own = self._lines[key]
-        before = judged.difference.before or judged.difference.after
-        share = sum((before & own).values()) / max(1, sum(before.values()))
-        return own, share
+        whole = judged.difference.before or judged.difference.after
+        # A header says what is replaced, not how.
+        body = Counter({k: n for k, n in whole.items() if not k.startswith(_HEADERS)})
+        return own, sum((body & own).values()) / max(1, sum(body.values()))
 
     def _record(self, module: str, name: str) -> Function | Class | None:
         space = self.reach.plugin.namespace(module)
