@@ -67,7 +67,7 @@ def test_commits_files_and_since(place: Path) -> None:
     patch = next(e for e in report["evidence"] if e["id"] in cause["evidence"])
     assert patch["kind"] == "patch"
     assert "+def renamed(x):" in patch["excerpt"]
-    assert [(f["path"], f["state"]) for f in report["files"]][0] == ("vllm/a.py", "changed")
+    assert next((f["path"], f["state"]) for f in report["files"]) == ("vllm/a.py", "changed")
     schema = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text())
     jsonschema.validate(report, schema)
     for name in ("report.md", "report.html"):

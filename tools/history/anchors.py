@@ -110,6 +110,12 @@ def find_anchors(
         missing = {role: wanted for role, wanted in open_.items() if role not in out}
         for role, commit in _nearest(repository, line, missing, package).items():
             found = _anchor(repository, commit, "nearest", missing[role])
+            if found.differing and repository.shallow and _first(repository, commit):
+                raise SourceError(
+                    str(repository.folder),
+                    f"the clone is shallow: its history is cut off at {commit[:12]}, before it is like the {role}",
+                    "Run `git fetch --unshallow` there.",
+                )
             if len(found.differing) > _UNLIKE * max(1, found.files):
                 raise SourceError(
                     f"{repository.folder}",
@@ -171,6 +177,11 @@ def _tree(repository: Repository, commit: str, package: str) -> dict[str, str]:
         if path.endswith(".py"):
             files[path] = about.split()[2]
     return files
+
+
+def _first(repository: Repository, commit: str) -> bool:
+    """Whether nothing is known of what came before ``commit``."""
+    return commit_of(repository.folder, f"{commit}^") is None
 
 
 def _anchor(repository: Repository, commit: str, how: str, wanted: _Wanted) -> Anchor:

@@ -122,6 +122,17 @@ class Reach:
                     via = self._via(row, side, found)
                     if via is not None:
                         yield Link(via, row.symbol.id, found.id, row.certainty, row)
+                    if row.symbol.kind is Kind.CLASS:
+                        yield from self._attributes(row, side, found)
+
+    def _attributes(self, row: Counterpart, world: World, found: Resolution) -> Iterator[Link]:
+        """Class attributes that both bodies assign."""
+        record = world.class_record(row.symbol)
+        via = Via.OVERRIDE if world.is_subclass(row.symbol, found.id) else Via.COPY
+        for assign in record.assigns if record is not None else ():
+            theirs = world.class_member(found, assign.name)
+            if theirs is not None and theirs.kind is Kind.VALUE and self._is_upstream(theirs.module):
+                yield Link(via, f"{row.symbol.id}.{assign.name}", theirs.id, row.certainty)
 
     def _via(self, row: Counterpart, world: World, found: Resolution) -> Via | None:
         if row.how is How.PATCH:
@@ -163,6 +174,7 @@ class Reach:
                     continue
                 mine = Resolution(Kind.CLASS, module, cls.qualname)
                 methods = self.plugin.namespace(module).methods.get(cls.qualname, {})
+                yield from self._other_forward(world, mine, own, bodies)
                 for home, sibling in self._beside(world, mine) if methods else ():
                     shared = world.upstream.namespace(home).methods.get(sibling.qualname, {})
                     for name in methods.keys() & shared.keys():
@@ -171,6 +183,19 @@ class Reach:
                             continue
                         if not self._has_original(own, one) and alike(own, one, bodies, two) >= _ALIKE:
                             yield Link(Via.COPY, f"{one[0]}:{one[1]}", f"{two[0]}:{two[1]}", Certainty.LIKELY)
+
+    def _other_forward(self, world: World, cls: Resolution, own: Bodies, bodies: Bodies) -> Iterator[Link]:
+        """``forward_oot`` answers for a platform like ours; upstream's original of it bears another name."""
+        methods = self.plugin.namespace(cls.module).methods.get(cls.qualname, {})
+        mine = methods.get("forward_oot")
+        for name in _FORWARDS if mine is not None else ():
+            found = world.class_member(cls, name)
+            if found is None or found.kind is not Kind.FUNCTION or not self._is_upstream(found.module):
+                continue
+            one, two = (cls.module, f"{cls.qualname}.forward_oot"), (found.module, found.qualname)
+            if alike(own, one, bodies, two) >= _ALIKE / 2:
+                yield Link(Via.COPY, f"{one[0]}:{one[1]}", found.id, Certainty.LIKELY)
+                return
 
     def _has_original(self, own: Bodies, method: tuple[str, str]) -> bool:
         """Whether the method is a copy of its counterpart already."""
@@ -290,6 +315,7 @@ def record_of(world: World, found: str) -> Function | None:
 
 _ALIKE = 0.6
 """Share of common lines from which a method of a sibling class is a copy."""
+_FORWARDS = ("forward_cuda", "forward_native", "forward_hip", "forward")
 _SMALL = 3
 """Lines of a body up to which methods are alike by chance."""
 _FAMILY = 12

@@ -17,7 +17,7 @@ import msgspec
 from tools.history.records import Commit
 from tools.history.symbols import FileDelta
 
-GENERATION = f"1-py{sys.version_info[0]}{sys.version_info[1]}"
+GENERATION = f"2-py{sys.version_info[0]}{sys.version_info[1]}"
 """Of the records below: raise the number whenever the same commit or files would give others."""
 _KINDS: dict[str, msgspec.msgpack.Decoder[Commit] | msgspec.msgpack.Decoder[FileDelta]] = {
     "commit": msgspec.msgpack.Decoder(Commit),

@@ -35,7 +35,7 @@ class Change(StrEnum):
     SIGNATURE = "signature"
     """Header or decorators of a function; decorators, bases or keywords of a class."""
     BODY = "body"
-    """Statements of a function, class attributes, the value of a constant."""
+    """Statements of a function or a class body, the value of a constant or of a class attribute."""
 
 
 class Span(Record, frozen=True, array_like=True, gc=False):
@@ -50,7 +50,7 @@ class Span(Record, frozen=True, array_like=True, gc=False):
     first: int
     last: int
     body: str
-    """Digest of all of it; of a class: its header and what its body does besides methods and nested classes."""
+    """Digest of all of it; of a class: its header and what its body does besides defining its members."""
     signature: str
     abstract: bool = False
     """A method that subclasses must define."""
@@ -85,6 +85,14 @@ class FileDelta(Record, frozen=True, array_like=True, gc=False):
     """Imports or other statements of the module differ."""
     error: str = ""
     """Why symbols could not be told."""
+
+
+def spans_of(content: bytes) -> dict[str, Span]:
+    """Symbols of a whole file, class attributes included, by qualified name; empty for what does not parse."""
+    try:
+        return {span.name: span for span in _piece(_lines(content), parse(content))[0]}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
 
 
 class DeltaReader:
@@ -287,10 +295,10 @@ def _block(body: list[ast.stmt], prefix: str, lines: list[str], spans: list[Span
         else:
             last = node.end_lineno or node.lineno
             text = _text(lines, node.lineno, last)
-            names = [] if prefix else list(_assigned(node))
+            names = list(_assigned(node))
             for name in names:
                 digest = _digest(text)
-                spans.append(Span(name, "value", node.lineno, last, digest, digest))
+                spans.append(Span(prefix + name, "value", node.lineno, last, digest, digest))
             if not names and not _is_docstring(node):
                 rest += text
     return rest

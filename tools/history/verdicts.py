@@ -13,7 +13,7 @@ from tools.compare.deltas import parameters
 from tools.findings import Certainty, Meaning
 from tools.history.excerpts import Difference
 from tools.history.reach import REPLACES, Link, Reach, Via, record_of
-from tools.history.symbols import Change, SymbolChange
+from tools.history.symbols import Change, Span, SymbolChange, spans_of
 
 _CLOSE = 0.4
 """Share of the original's lines from which the plugin's code is a copy of it."""
@@ -61,6 +61,7 @@ class Judge:
         self.reach = reach
         self.base, self.target = reach.worlds
         self._lines: dict[tuple[str, str], Counter[str]] = {}
+        self._spans: dict[str, dict[str, Span]] = {}
 
     def verdict(self, judged: Judged, link: Link) -> Verdict:
         """What ``judged`` means for the plugin symbol of ``link``."""
@@ -123,6 +124,10 @@ class Judge:
             return repr(
                 (cls.bases, cls.keywords, cls.decorators, attributes, sorted(space.methods.get(name, ())))
             )
+        owner, _, attribute = name.rpartition(".")
+        if owner in space.classes:
+            found = [(a.value, a.annotation) for a in space.classes[owner].assigns if a.name == attribute]
+            return repr(found) if found and all(len(v) < 190 for v, _ in found) else None
         bound = space.names.get(name)
         # Long values are cut in the record, so equal records prove nothing of them.
         if bound is not None and bound.assigns and all(len(a.value) < 190 for a in bound.assigns):
@@ -176,16 +181,14 @@ class Judge:
             return None, 0.0
         key = (module, name)
         if key not in self._lines:
-            record = self._record(module, name)
-            bound = self.reach.plugin.namespace(module).names.get(name)
-            lines = self.reach.plugin.lines(module)
-            if record is not None:
-                text = lines[record.line - 1 : record.end_line]
-            elif bound is not None and bound.assigns:
-                text = lines[bound.assigns[0].line - 1 : bound.assigns[0].line + 200]
-            else:
+            if module not in self._spans:
+                self._spans[module] = spans_of(
+                    self.reach.plugin.snapshot.read(self.reach.plugin.paths[module])
+                )
+            span = self._spans[module].get(name)
+            if span is None:
                 return None, 0.0
-            self._lines[key] = Difference.told(text)
+            self._lines[key] = Difference.told(self.reach.plugin.lines(module)[span.first - 1 : span.last])
         own = self._lines[key]
         whole = judged.difference.before or judged.difference.after
         # A header says what is replaced, not how.

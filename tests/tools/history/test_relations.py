@@ -109,5 +109,5 @@ def test_what_the_release_branch_of_base_has_already(up: Upstream) -> None:
     up.git("checkout", "-q", "main")
     rows = audited({"a.py": "def f():\n    return 1\n"}, up, base).dispositions
     assert (rows[0].title, rows[0].disposition) == ("fix (#3)", Meaning.INHERITED)
-    assert "base has it already" in rows[0].reason
+    assert "Base has it already" in rows[0].reason
     assert rows[0].related[0].relation == Relation.IN_BASE
