@@ -113,6 +113,16 @@ def review(
     offline: Annotated[
         bool | None, typer.Option("--offline", help="Use no network; releases must be in the cache.")
     ] = None,
+    upstream_repo: Annotated[
+        Path | None,
+        typer.Option(
+            help="Clone of vLLM: says what each commit between base and target means for the plugin."
+        ),
+    ] = None,
+    upstream_ref: Annotated[
+        str | None,
+        typer.Option(metavar="REV", help="Main line of that clone. Default: HEAD, else main."),
+    ] = None,
     quiet: Quiet = None,
     json_envelope: Envelope = False,
 ) -> None:
@@ -134,6 +144,8 @@ def review(
         "cache": cache,
         "merges": merges,
         "offline": offline,
+        "upstream_repo": upstream_repo,
+        "upstream_ref": upstream_ref,
         "quiet": quiet,
     }
 

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.errors import Exit, Stop
-from agent.nodes import check, compare, inventory, merge, preflight, report, scope
+from agent.nodes import (
+    audit_commits,
+    check,
+    cite_commits,
+    compare,
+    inventory,
+    merge,
+    preflight,
+    report,
+    scope,
+)
 from agent.state import BlockedEntry, ReviewState
 from agent.workbench import Workbench
 from tools.sources.redact import redacted
@@ -38,7 +48,9 @@ STEPS: tuple[Step, ...] = (
     Step("preflight", preflight.run),
     Step("inventory", inventory.run),
     Step("compare", compare.run),
+    Step("audit_commits", audit_commits.run),
     Step("check", check.run),
+    Step("cite_commits", cite_commits.run),
     Step("merge", merge.run),
     Step("report", report.run),
 )

@@ -95,6 +95,8 @@ def request_of(settings: ReviewSettings, cwd: Path) -> Request:
         "cache": str(settings.cache) if settings.cache else None,
         "offline": settings.offline,
         "merges": settings.merges,
+        "upstream_repo": str(settings.upstream_repo.expanduser()) if settings.upstream_repo else None,
+        "upstream_ref": settings.upstream_ref,
         "cwd": str(cwd),
     }
 

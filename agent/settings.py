@@ -73,6 +73,11 @@ class ReviewSettings(BaseSettings):
     """Merge upstream's changes into the plugin's copies, symbol by symbol, and write them as report.patch."""
     offline: bool = False
     """Use no network; releases must be in the cache."""
+    upstream_repo: Path | None = None
+    """Clone of upstream in which the commits between base and target are read. A reviewed plugin's own file cannot
+    set it."""
+    upstream_ref: str | None = None
+    """Main line of that clone, where it is not HEAD. A reviewed plugin's own file cannot set it."""
     quiet: bool = False
     """Print errors only."""
 
@@ -102,9 +107,9 @@ class ReviewSettings(BaseSettings):
         return value
 
 
-# What is executed, and whose summaries are believed, is for the person at the keyboard to say: the file of a
-# plugin under review may come from a stranger's pull request.
-_NOT_FROM_PLUGIN = ("python", "cache")
+# What is executed, whose summaries are believed and which history is quoted is for the person at the keyboard to
+# say: the file of a plugin under review may come from a stranger's pull request.
+_NOT_FROM_PLUGIN = ("python", "cache", "upstream_repo", "upstream_ref")
 
 
 def load_settings(given: Mapping[str, Any], cwd: Path) -> ReviewSettings:
@@ -184,8 +189,8 @@ def _of_plugin(table: dict[str, Any], file: Path) -> dict[str, Any]:
         if field in table:
             raise wrong_use(
                 f"{file}, [tool.{TABLE}]",
-                f"'{field}' cannot be set by the plugin under review",
-                f"Give --{field} or set {ENV_PREFIX}{field.upper()}.",
+                f"'{field.replace('_', '-')}' cannot be set by the plugin under review",
+                f"Give --{field.replace('_', '-')} or set {ENV_PREFIX}{field.upper()}.",
             )
     out = table.get("out")
     root = file.parent.resolve()
@@ -199,7 +204,7 @@ def _of_plugin(table: dict[str, Any], file: Path) -> dict[str, Any]:
 def _placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Paths in a file are relative to that file."""
     placed = dict(table)
-    for field in ("out", "python", "cache"):
+    for field in ("out", "python", "cache", "upstream_repo"):
         if isinstance(placed.get(field), str):
             placed[field] = str(folder / Path(placed[field]).expanduser())
     return placed

@@ -21,6 +21,8 @@ class Request(TypedDict):
     python: str | None
     cache: str | None
     offline: bool
+    upstream_repo: str | None
+    upstream_ref: str | None
     cwd: str
     merges: NotRequired[bool]
     """Absent in sessions of before there were merges."""
@@ -38,6 +40,11 @@ class BlockedEntry(TypedDict):
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Reducer: the later step adds its keys."""
     return {**old, **new}
+
+
+def added(old: list[Any], new: list[Any]) -> list[Any]:
+    """Reducer: entries of later steps come after those of earlier ones, each once."""
+    return [*old, *(item for item in new if item not in old)]
 
 
 class ReviewState(TypedDict, total=False):
@@ -58,6 +65,8 @@ class ReviewState(TypedDict, total=False):
     timings: Annotated[dict[str, float], merged]
     """Step -> seconds."""
     blocked: list[BlockedEntry]
+    held: Annotated[list[BlockedEntry], added]
+    """What blocked one step and not the ones after it."""
     notes: list[str]
     """For the person at the screen: what cost time but no result."""
     written: list[str]

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import Stop
-from agent.state import ROLES, Request, ReviewState, Role
+from agent.state import ROLES, BlockedEntry, Request, ReviewState, Role
 from agent.store import Store
 from agent.subject import settle, without_login
 from tools.profiles import Profile, load_profile
 from tools.results import ResultCache
+from tools.sources.redact import redacted
 from tools.sources.snapshot import Snapshot, SourceError
 
 if TYPE_CHECKING:
     from agent.progress import Progress
-    from tools.review import Trees
+    from tools.review import Anchors, Trees
 
 
 REMEMBERED = ("inventory", "compare", "check")
@@ -49,6 +50,7 @@ class Workbench:
         """Seconds of what is done once for several steps."""
         self._snapshots: dict[Role, Snapshot | SourceError] = {}
         self._trees: Trees | SourceError | None = None
+        self._anchors: tuple[Anchors, str] | None = None
         self._ahead: threading.Thread | None = None
         self._opened = threading.Event()
         self._fault: Exception | None = None
@@ -107,19 +109,48 @@ class Workbench:
         step: str,
         compute: Callable[[Trees], dict[str, str]],
         whole: Callable[[dict[str, str]], bool] = bool,
+        extra: str = "",
     ) -> dict[str, str]:
         """What ``compute`` gives for these sources; worked out only if no earlier review did.
 
-        A result that is not ``whole`` is not kept: the next review may have more luck.
+        A result that is not ``whole`` is not kept: the next review may have more luck. ``extra`` is what it
+        depends on besides the sources.
         """
         sources = [self.snapshot(state, role) for role in ROLES]
         results, profile = ResultCache(self.cache(state)), self.profile(state)
-        kept = results.get(step, sources, profile)
+        kept = results.get(step, sources, profile, extra)
         if kept is None:
             kept = compute(self.trees(state))
             if whole(kept):
-                results.put(step, sources, profile, kept)
+                results.put(step, sources, profile, kept, extra)
         return kept
+
+    def anchors(self, state: ReviewState) -> tuple[Anchors, str]:
+        """Commits of the upstream repository that stand for base and target. Raises SourceError."""
+        if self._anchors is None:
+            from tools.review import audit_key
+
+            request = state["request"]
+            base, target = (self.snapshot(state, role) for role in ROLES[1:])
+            self._anchors = audit_key(
+                Path(request["upstream_repo"] or ""),
+                request["upstream_ref"],
+                base,
+                target,
+                self.profile(state),
+                self.cache(state),
+            )
+        return self._anchors
+
+    @staticmethod
+    def entry(error: SourceError) -> BlockedEntry:
+        """``error`` as the state keeps it, without logins."""
+        return {
+            "what": redacted(error.what),
+            "why": redacted(error.why),
+            "remedy": redacted(error.remedy),
+            "wrong_use": False,
+        }
 
     def notes(self) -> list[str]:
         """What cost time but no result, such as a cache that cannot be written."""

@@ -99,7 +99,7 @@ class Evidence(Frozen):
 
     id: str
     kind: str
-    """``source`` (an excerpt of a file), ``diagnostic`` (a row of a type checker) or ``command``."""
+    """``source`` (excerpt of a file), ``diagnostic`` (row of a type checker), ``patch`` (of a commit), ``command``."""
     source: str
     """Which snapshot: ``plugin``, ``base`` or ``target``; or the tool that was run."""
     path: str | None = None
@@ -279,15 +279,73 @@ class SupportRow(Frozen):
     evidence: tuple[str, ...]
 
 
+class Meaning(StrEnum):
+    """What one upstream commit asks of the plugin; those that ask for work come first."""
+
+    MERGE = "needs a MetaX merge"
+    DEPENDENCY = "needs a coordinated dependency change"
+    NEW_ARCHITECTURE = "new unsupported architecture"
+    INHERITED = "inherited"
+    PLATFORM = "platform-specific"
+    OUTSIDE = "outside the plugin's reach"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most urgent."""
+        return list(Meaning).index(self)
+
+    @property
+    def work(self) -> bool:
+        """True when somebody has to edit or to install something."""
+        return self in (Meaning.MERGE, Meaning.DEPENDENCY)
+
+
+class RelatedCommit(Frozen):
+    """Another commit of the range that a commit belongs to."""
+
+    relation: str
+    """``reverts``, ``is reverted by``, ``is the same patch as``, ``is in base already as`` and the like."""
+    commit: str
+    said: str
+    """How it is known."""
+
+
 class Disposition(Frozen):
     """What one upstream commit means for the plugin."""
 
     commit: str
     title: str
-    disposition: str
+    disposition: Meaning
     reason: str
+    """One sentence."""
     symbols: tuple[str, ...]
+    """Plugin symbols concerned, as ``module:Qual.name``."""
     certainty: Certainty
+    number: str = ""
+    """``#123``, of the pull request."""
+    merge: bool = False
+    links: tuple[str, ...] = ()
+    """What ties the commit to those symbols: counterpart, base class, call, patch or registration, as a clause each."""
+    related: tuple[RelatedCommit, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Ids of findings that this commit caused."""
+    files: int = 0
+    """How many files it changes."""
+    evidence: tuple[str, ...] = ()
+
+
+class FileRow(Frozen):
+    """One file that differs between base and target, or that only the plugin has."""
+
+    path: str
+    state: str
+    """``changed``, ``moved``, ``removed``, ``target only`` or ``local only``."""
+    was: str = ""
+    """Moved files: path in base."""
+    plugin: tuple[str, ...] = ()
+    """Plugin files that copy, patch, derive from or import it."""
+    commits: tuple[str, ...] = ()
+    """Commits of the range that touched it; empty when the history was not audited."""
 
 
 class MergeRow(Frozen):
@@ -382,6 +440,7 @@ class Report(Frozen):
     chains: tuple[Chain, ...] = ()
     support: tuple[SupportRow, ...] = ()
     dispositions: tuple[Disposition, ...] = ()
+    files: tuple[FileRow, ...] = ()
     merges: tuple[MergeRow, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
@@ -392,6 +451,9 @@ class Report(Frozen):
             missing = set(finding.evidence) - known
             if missing:
                 raise ValueError(f"finding {finding.id} cites evidence that is not in the report: {missing}")
+        for row in self.dispositions:
+            if set(row.evidence) - known:
+                raise ValueError(f"commit {row.commit} cites evidence that is not in the report")
         return self
 
 

@@ -30,9 +30,11 @@ class ResultCache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / "results" if folder is not None else None
 
-    def get(self, step: str, sources: Sequence[Snapshot], profile: Profile) -> dict[str, str] | None:
-        """What was kept, or None."""
-        path = self._path(step, sources, profile)
+    def get(
+        self, step: str, sources: Sequence[Snapshot], profile: Profile, extra: str = ""
+    ) -> dict[str, str] | None:
+        """What was kept, or None. ``extra`` is what the result depends on besides the sources."""
+        path = self._path(step, sources, profile, extra)
         if path is None:
             return None
         with suppress(OSError, ValueError):
@@ -42,9 +44,16 @@ class ResultCache:
                 return kept
         return None
 
-    def put(self, step: str, sources: Sequence[Snapshot], profile: Profile, texts: Mapping[str, str]) -> None:
+    def put(
+        self,
+        step: str,
+        sources: Sequence[Snapshot],
+        profile: Profile,
+        texts: Mapping[str, str],
+        extra: str = "",
+    ) -> None:
         """Keep ``texts``."""
-        path = self._path(step, sources, profile)
+        path = self._path(step, sources, profile, extra)
         if path is None:
             return
         with suppress(OSError):
@@ -58,10 +67,10 @@ class ResultCache:
             for old in sorted(path.parent.glob("*.json"), key=lambda p: p.stat().st_mtime)[:-_KEPT]:
                 old.unlink(missing_ok=True)
 
-    def _path(self, step: str, sources: Sequence[Snapshot], profile: Profile) -> Path | None:
+    def _path(self, step: str, sources: Sequence[Snapshot], profile: Profile, extra: str) -> Path | None:
         if self._folder is None:
             return None
-        key = short_hash(step, own_code(), profile.model_dump_json(), *map(_key, sources))
+        key = short_hash(step, own_code(), profile.model_dump_json(), extra, *map(_key, sources))
         return self._folder / f"{step}-{key}.json"
 
 

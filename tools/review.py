@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tools.bisection import Bisection
 from tools.checks.base import Context, RuleInfo, all_checks
 from tools.checks.drf_common import counterparts_of
 from tools.checks.engine import CheckResult, run_all, type_checker
@@ -14,11 +16,16 @@ from tools.code.cache import CodeCache
 from tools.code.reading import Progress, no_collector
 from tools.code.tree import Tree, read_together
 from tools.compare.deltas import CompareResult, compare_worlds, unchanged_symbols
-from tools.findings import Coverage
+from tools.findings import Coverage, Disposition, Finding, InventoryRow, short_hash
+from tools.history.anchors import Anchor
+from tools.history.audit import Audit, AuditResult, CitedResult, anchors_of, open_upstream
 from tools.profiles import Profile
 from tools.registry.inventory import InventoryResult
 from tools.registry.inventory import take_inventory as inventory_of
 from tools.sources.snapshot import Snapshot
+
+Anchors = Mapping[str, Anchor]
+"""``base`` and ``target``."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,55 @@ def compare(trees: Trees) -> CompareResult:
     assert context.before is not None
     with no_collector():
         return compare_worlds(context.before.world, context.world, counterparts, context.patches)
+
+
+def audit_key(
+    repository: Path, ref: str | None, base: Snapshot, target: Snapshot, profile: Profile, cache: Path | None
+) -> tuple[Anchors, str]:
+    """The commits that stand for base and target, and what a kept audit of them depends on. Raises SourceError."""
+    anchors = anchors_of(open_upstream(repository), ref, base, target, profile, cache)
+    return anchors, short_hash(*(anchor.model_dump_json() for anchor in anchors.values()))
+
+
+def audit_commits(
+    trees: Trees,
+    repository: Path,
+    anchors: Anchors,
+    inventory: Sequence[InventoryRow],
+    progress: Progress | None = None,
+) -> AuditResult:
+    """What every upstream commit between base and target means for the plugin. Raises SourceError."""
+    with closing(_audit(trees, repository, anchors, inventory, progress)) as audit:
+        return audit.run(progress)
+
+
+def cite_commits(
+    trees: Trees,
+    repository: Path,
+    anchors: Anchors,
+    inventory: Sequence[InventoryRow],
+    findings: Sequence[Finding],
+    dispositions: Sequence[Disposition],
+    progress: Progress | None = None,
+) -> CitedResult:
+    """Findings with the commits that caused them, and the commits with their findings. Raises SourceError."""
+    with closing(_audit(trees, repository, anchors, inventory, progress)) as audit:
+        bisection = Bisection(trees.context(), audit.upstream.repository, progress)
+        return audit.cite(findings, dispositions, bisection.narrowed)
+
+
+def _audit(
+    trees: Trees,
+    repository: Path,
+    anchors: Anchors,
+    inventory: Sequence[InventoryRow],
+    progress: Progress | None,
+) -> Audit:
+    counterparts = counterparts_of(trees.context())
+    assert counterparts is not None
+    return Audit.open(
+        open_upstream(repository), anchors, trees.context(), counterparts, inventory, trees.cache, progress
+    )
 
 
 def coverage(trees: Trees, result: CheckResult) -> Coverage:

@@ -39,6 +39,8 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
             "label": without_login(plain["label"]),
             "name": plain["name"] or name,
         }
+    if failed is None and state["request"].get("upstream_repo"):
+        failed = _no_upstream(state)
     update: ReviewState = {
         "identities": identities,
         "environment": _environment(),
@@ -88,6 +90,17 @@ def _interpreter(state: ReviewState, bench: Workbench, environment: dict[str, st
         "discrepancies": [row.model_dump(mode="json") for row in record.discrepancies],
         "results": {"preflight": bench.store.put(record.model_dump_json())},
     }
+
+
+def _no_upstream(state: ReviewState) -> SourceError | None:
+    """What is wrong with the upstream repository that was named, as far as that is seen at once."""
+    from tools.history.audit import open_upstream
+
+    try:
+        open_upstream(Path(state["request"]["upstream_repo"] or ""))
+    except SourceError as error:
+        return error
+    return None
 
 
 def _environment() -> dict[str, str]:

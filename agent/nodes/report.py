@@ -14,6 +14,8 @@ from agent.workbench import Workbench
 from tools.findings import Blocked, Coverage, Discrepancy, Identity, Report
 from tools.sources.redact import redacted
 
+NOT_AUDITED = "not audited; a clone of upstream given with --upstream-repo says what each commit means"
+
 
 def run(state: ReviewState, bench: Workbench) -> ReviewState:
     """Stores the report and writes it in the forms asked for."""
@@ -24,7 +26,8 @@ def run(state: ReviewState, bench: Workbench) -> ReviewState:
     bench.progress("writing the report", 0, None)
     blocked = list(state.get("blocked", []))
     if not blocked:
-        blocked = [_entry(error.what, error.why, error.remedy) for error in bench.recheck(state)]
+        blocked = list(state.get("held", []))
+        blocked += [_entry(error.what, error.why, error.remedy) for error in bench.recheck(state)]
     report = assemble(state, bench, blocked)
     request = state["request"]
     out = Path(request["cwd"]) / request["out"]
@@ -54,8 +57,12 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
     compared = _stored(state, bench, "compare")
     checked = _stored(state, bench, "check")
     merged = _stored(state, bench, "merge")
+    audited = _stored(state, bench, "audit")
+    cited = _stored(state, bench, "cited")
     evidence = {
-        item["id"]: item for part in (inventory, checked, merged) for item in part.get("evidence", ())
+        item["id"]: item
+        for part in (inventory, checked, merged, audited)
+        for item in part.get("evidence", ())
     }
     report = Report(
         tool_version=tool_version(),
@@ -66,16 +73,22 @@ def assemble(state: ReviewState, bench: Workbench, blocked: list[BlockedEntry]) 
         environment=state.get("environment", {}),
         discrepancies=tuple(Discrepancy.model_validate(row) for row in state.get("discrepancies", [])),
         coverage=Coverage.model_validate(
-            {**_stored(state, bench, "coverage"), "unchanged": compared.get("unchanged", ())}
+            {
+                **_stored(state, bench, "coverage"),
+                "unchanged": compared.get("unchanged", ()),
+                "commits": audited.get("commits", NOT_AUDITED),
+            }
         ),
         timings={name: round(seconds, 3) for name, seconds in state.get("timings", {}).items()},
         blocked=tuple(Blocked(what=b["what"], why=b["why"], remedy=b["remedy"]) for b in blocked),
-        findings=tuple(checked.get("findings", ())),
+        findings=tuple(cited.get("findings", checked.get("findings", ()))),
         unresolved=tuple(checked.get("unresolved", ())),
         inventory=tuple(inventory.get("rows", ())),
         merges=tuple(merged.get("rows", ())),
         chains=tuple(inventory.get("chains", ())),
         support=tuple(inventory.get("support", ())),
+        dispositions=tuple(cited.get("dispositions", audited.get("dispositions", ()))),
+        files=tuple(audited.get("files", ())),
         evidence=tuple(evidence[key] for key in sorted(evidence)),
     )
     return report.model_copy(update={"findings": tuple(sorted(report.findings, key=lambda f: f.sort_key))})

@@ -94,7 +94,18 @@ def _size_without_excerpts(view: View) -> int:
     steps = sum(len(chain.steps) for chain in report.chains)
     said = sum(len(cell.facts) for row in report.support for cell in row.cells)
     rows += 2 * steps + 2 * said + 9 * len(report.support)
-    return 60_000 + 1_350 * len(view.findings) + texts + 250 * rows + 80 * len(report.coverage.unchanged)
+    patches = sum(len(view.evidence[e].excerpt) for row in report.dispositions for e in row.evidence)
+    rows += 2 * len(report.files) + sum(
+        len(d.symbols[:20]) + len(d.related) + len(d.findings) for d in report.dispositions
+    )
+    return (
+        60_000
+        + 2 * patches
+        + 1_350 * len(view.findings)
+        + texts
+        + 250 * rows
+        + 80 * len(report.coverage.unchanged)
+    )
 
 
 def _marked(finding: Finding, item: Evidence) -> int | None:

@@ -47,7 +47,8 @@ _LIMITS = {
     "inventory": 5_000,
     "chains": 8_000,
     "support": 4_000,
-    "commits": 3_500,
+    "commits": 9_000,
+    "files": 2_500,
     "merges": 2_500,
     "unchanged": 2_000,
     "skipped": 1_500,
@@ -185,12 +186,24 @@ def _lists(view: View) -> dict[str, Iterable[str]]:
         ],
         "commits": [
             _row(
-                cell_code(row.commit[:12]),
-                cell(clip(row.title, 90)),
-                cell(row.disposition),
-                cell(clip(row.reason, 120)),
+                cell_code(f"{row.commit[:10]} {row.number}".rstrip()),
+                cell(clip(row.title, 70)),
+                cell(meaning.value),
+                cell(clip(row.reason, 170)),
+                cell(", ".join(row.findings[:3])),
             )
-            for row in report.dispositions
+            for meaning, rows in view.commits_by_meaning
+            for row in rows
+        ],
+        "files": [
+            _row(
+                cell(state),
+                cell_code(f"{row.was} → {row.path}" if row.was else row.path),
+                cell(clip(", ".join(row.plugin), 120)),
+                str(len(row.commits)),
+            )
+            for state, rows in view.files_by_state
+            for row in rows
         ],
         "merges": [
             _row(

@@ -9,7 +9,18 @@ from functools import cached_property
 
 from agent.report.rules import RuleInfo
 from agent.report.text import counted, joined
-from tools.findings import Evidence, Finding, Identity, Report, Severity, Status, Unresolved
+from tools.findings import (
+    Disposition,
+    Evidence,
+    FileRow,
+    Finding,
+    Identity,
+    Meaning,
+    Report,
+    Severity,
+    Status,
+    Unresolved,
+)
 
 _TOOL = ("platform", "python", "ty", "model")
 """Facts about what made the report; the others are about the environment that was looked at."""
@@ -94,6 +105,22 @@ class View:
         for row in self.report.unresolved:
             rows[row.check].append(row)
         return sorted(rows.items())
+
+    @cached_property
+    def commits_by_meaning(self) -> list[tuple[Meaning, list[Disposition]]]:
+        """Upstream commits by what they ask for, those that ask for work first, the surest first in each group."""
+        groups: defaultdict[Meaning, list[Disposition]] = defaultdict(list)
+        for row in self.report.dispositions:
+            groups[row.disposition].append(row)
+        return [(m, sorted(groups[m], key=lambda r: r.certainty.rank)) for m in Meaning if groups[m]]
+
+    @cached_property
+    def files_by_state(self) -> list[tuple[str, list[FileRow]]]:
+        """Files that differ, by how; those that the plugin hangs on first in each group."""
+        groups: defaultdict[str, list[FileRow]] = defaultdict(list)
+        for row in self.report.files:
+            groups[row.state].append(row)
+        return [(state, sorted(rows, key=lambda r: not r.plugin)) for state, rows in sorted(groups.items())]
 
     @property
     def cited(self) -> int:
