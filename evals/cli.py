@@ -53,6 +53,9 @@ def run(
     merges: Annotated[
         bool, typer.Option("--merges", help="Also merge copied code at the start of each case (minutes).")
     ] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Also audit the upstream commits of each case.")
+    ] = False,
 ) -> None:
     """Run the reviews of every case and score them. Goes on where an interrupted run stopped.
 
@@ -76,6 +79,7 @@ def run(
             timeout,
             offline,
             merges,
+            audit,
         )
 
         def said(what: str, how: str) -> None:
@@ -171,6 +175,8 @@ def _write(outcomes: list[Outcome], tools: tuple[str, ...], out: Path, old: Resu
     not_run = {b: "not asked for" for b in BASELINES if b not in tools}
     if not any(o.record and o.record.merging for o in outcomes):
         not_run["merge exactness"] = "not asked for (--merges)"
+    if not any(o.record and o.record.audit for o in outcomes):
+        not_run["accounting of commits"] = "not asked for (--audit)"
     not_run["model calls, tokens, cost"] = "no step asks a model"
     results = results_of(
         outcomes,

@@ -68,8 +68,16 @@ class Score(Frozen):
     """Share of all symbols that the maintainers changed: what an error at a random symbol would score."""
     standings: dict[str, int]
     change_recall: Share | None = None
+    change_recall_known: Share | None = None
+    """The same among symbols that the report matched with an upstream symbol or has a finding for."""
+    change_recall_audited: Share | None = None
+    """As before, where the audit of upstream's commits speaks too; only cases where it ran."""
     no_edit: Share | None = None
     """Symbols said to need no edit that were left alone."""
+    commits: int | None = None
+    """In the ranges that were audited."""
+    dispositions: int | None = None
+    """Of those, commits with an answer."""
     wall_median: float | None = None
     wall_max: float | None = None
     peak_mib: float | None = None
@@ -161,7 +169,11 @@ def score(outcomes: Sequence[Outcome], tool: str = PRODUCT) -> Score:
         chance=_chance(records),
         standings={str(s): n for s in Standing if (n := sum(e.standing is s for e in errors))},
         change_recall=pooled(_by_case(_marked(ran))) if product else None,
+        change_recall_known=pooled(_by_case(_marked(ran, known=True))) if product else None,
+        change_recall_audited=pooled(_by_case(_marked(ran, known=True, audited=True))) if product else None,
         no_edit=pooled(_by_case(_left_alone(ran))) if product else None,
+        commits=sum(r.audit.commits for r in records if r.audit) if product else None,
+        dispositions=sum(r.audit.dispositions for r in records if r.audit) if product else None,
         wall_median=round(statistics.median(walls), 1) if walls else None,
         wall_max=max(walls, default=None),
         peak_mib=max(peaks, default=None) if product else None,
@@ -213,16 +225,23 @@ def _chance(records: Sequence[ReviewRecord]) -> float | None:
     return round(changed / symbols, 3) if symbols else None
 
 
-def _marked(outcomes: Iterable[Outcome]) -> Iterable[tuple[str, bool]]:
+def _marked(
+    outcomes: Iterable[Outcome], *, known: bool = False, audited: bool = False
+) -> Iterable[tuple[str, bool]]:
     """For each symbol that the maintainers changed: whether the report had marked it as needing work."""
     for outcome in outcomes:
-        needs = outcome.record.needs if outcome.record else None
-        if needs is None:
+        record = outcome.record
+        if record is None or record.needs is None or (audited and record.audit is None):
             continue
+        needs, audit = record.needs, record.audit
         for path, symbols in needs.changed.items():
             marked = set(needs.work.get(path, ()))
+            if audited and audit is not None:
+                marked |= set(audit.needs.get(path, ()))
+            matched = marked | set(needs.no_edit.get(path, ()))
             for symbol in _innermost(symbols):
-                yield outcome.review.case.id, symbol in marked
+                if not known or symbol in matched:
+                    yield outcome.review.case.id, symbol in marked
 
 
 def _left_alone(outcomes: Iterable[Outcome]) -> Iterable[tuple[str, bool]]:

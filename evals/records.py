@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.findings import Frozen
 
-FORMAT = 2
+FORMAT = 3
 """Of ReviewRecord; part of the key under which records are kept."""
 
 
@@ -63,6 +63,18 @@ class MergedSymbol(Frozen):
     """A line merge of the whole file with the counterpart of the same path; one conflict spoils a file."""
 
 
+class RangeAudit(Frozen):
+    """What the audit of the upstream commits between base and target gave."""
+
+    commits: int
+    """In the range, as git counts them."""
+    dispositions: int
+    """Commits that the audit has an answer for."""
+    seconds: float
+    needs: dict[str, tuple[str, ...]]
+    """Path -> plugin symbols that a commit leaves work for."""
+
+
 class ReviewRecord(Frozen):
     """One review."""
 
@@ -86,3 +98,4 @@ class ReviewRecord(Frozen):
     """The revision taken for settled."""
     needs: NeedsWork | None = None
     merging: tuple[MergedSymbol, ...] | None = None
+    audit: RangeAudit | None = None

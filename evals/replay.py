@@ -26,7 +26,7 @@ from tools.profiles import load_profile
 from tools.results import own_code
 
 ROOT = Path(__file__).parent.parent
-MERGES = "merges"
+MERGES, AUDIT = "merges", "audit"
 Progress = Callable[[str, str], None]
 """Called with (case and review, what happened)."""
 
@@ -57,6 +57,8 @@ class Options:
     offline: bool = False
     merges: bool = False
     """Also merge the copied symbols of the review at each case's start: takes minutes."""
+    audit: bool = False
+    """Also audit the upstream commits of each case."""
 
 
 def replay(cases: Sequence[Case], options: Options, progress: Progress | None = None) -> list[Outcome]:
@@ -116,8 +118,9 @@ class _Running:
 def parts_of(options: Options, review: Review) -> list[tuple[str, ...]]:
     """What is run and kept apart: the checks with the quick baselines, then merges, then each slow baseline."""
     quick = tuple(b for b in options.baselines if b not in SLOW)
-    merges = [(MERGES,)] if options.merges and review.whole else []
-    return [("checks", *quick), *merges, *((b,) for b in options.baselines if b in SLOW)]
+    wanted = ((MERGES, options.merges), (AUDIT, options.audit))
+    more = [(part,) for part, asked in wanted if asked and review.whole]
+    return [("checks", *quick), *more, *((b,) for b in options.baselines if b in SLOW)]
 
 
 def job_of(review: Review, options: Options, part: Sequence[str]) -> dict[str, Any]:
@@ -133,6 +136,7 @@ def job_of(review: Review, options: Options, part: Sequence[str]) -> dict[str, A
         "target": upstream_spec(review.target, case, options.repos),
         "whole": review.whole,
         "history": _history(case, options.repos),
+        "target_commit": review.target.commit or "",
         "part": list(part),
         "cache": str(options.cache),
         "offline": options.offline,
@@ -206,14 +210,15 @@ def _one(review: Review, options: Options, running: _Running) -> Outcome:
             outcome = Outcome(review, None, str(missing))
         if whole is None:
             whole = outcome
-        elif whole.record is not None and part == (MERGES,):
-            found = outcome.record.merging if outcome.record else None
-            record = whole.record.model_copy(update={"merging": found})
+        elif whole.record is not None and part[0] in (MERGES, AUDIT):
+            name = "merging" if part[0] == MERGES else "audit"
+            found = getattr(outcome.record, name) if outcome.record else None
+            record = whole.record.model_copy(update={name: found})
             whole = replace(whole, record=record, kept=whole.kept and outcome.kept)
         elif whole.record is not None:
             # A baseline that fails is told in its row of the table and loses nothing else.
-            more = outcome.record.baselines if outcome.record else {part[0]: ToolRun(reason=outcome.reason)}
-            record = whole.record.model_copy(update={"baselines": {**whole.record.baselines, **more}})
+            rows = outcome.record.baselines if outcome.record else {part[0]: ToolRun(reason=outcome.reason)}
+            record = whole.record.model_copy(update={"baselines": {**whole.record.baselines, **rows}})
             whole = replace(whole, record=record, kept=whole.kept and outcome.kept)
     assert whole is not None
     return whole

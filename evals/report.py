@@ -166,8 +166,18 @@ def _number(value: float | None) -> str:
 def _changes(scores: Sequence[Score]) -> list[list[str]]:
     return [
         ["changed symbols marked as needing work", *(str(s.change_recall or "–") for s in scores)],
+        [
+            "of those with an upstream symbol or a finding",
+            *(str(s.change_recall_known or "–") for s in scores),
+        ],
+        ["the same, with the audit of commits", *(str(s.change_recall_audited or "–") for s in scores)],
         ["'needs no edit' left alone", *(str(s.no_edit or "–") for s in scores)],
+        ["upstream commits with a disposition", *(_commits(s) for s in scores)],
     ]
+
+
+def _commits(score: Score) -> str:
+    return f"{score.dispositions}/{score.commits}" if score.commits else "–"
 
 
 def _case_row(case: CaseResult) -> list[str]:

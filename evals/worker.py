@@ -15,17 +15,19 @@ from typing import Any
 
 from evals.baselines import BASELINES, ToolMissing
 from evals.merging import merged_symbols
-from evals.records import MergedSymbol, NeedsWork, ReviewRecord, Row, ToolRun
+from evals.records import MergedSymbol, NeedsWork, RangeAudit, ReviewRecord, Row, ToolRun
 from evals.symbols import REST, FileSymbols, file_symbols, symbol_changes
 from tools.checks.base import Context
 from tools.checks.engine import CheckResult
 from tools.code.tree import Tree
 from tools.code.typecheck import TypeCheckError
-from tools.findings import Finding
+from tools.findings import Finding, Meaning
+from tools.history.audit import anchors_of, open_upstream
+from tools.history.gitlog import count_of
 from tools.merge.ancestors import GitHistory
 from tools.profiles import load_profile
 from tools.results import own_code
-from tools.review import Trees, compare, load_trees, run_checks
+from tools.review import Trees, audit_commits, compare, load_trees, run_checks, take_inventory
 from tools.sources.snapshot import Snapshot
 from tools.sources.spec import Role, open_source
 
@@ -62,6 +64,7 @@ def run(job: dict[str, Any]) -> ReviewRecord:
         settled=job["settled_revision"],
         needs=_needs(trees, findings, changes, places) if checks and job["whole"] else None,
         merging=_merging(trees, settled, result, job) if result and merges else None,
+        audit=_audit(trees, job) if "audit" in job["part"] else None,
     )
 
 
@@ -72,6 +75,34 @@ def _merging(
     history = GitHistory(Path(folder), revision) if folder else None
     known = frozenset(f.id for f in result.findings)
     return tuple(merged_symbols(trees.context(), settled, known, history))
+
+
+_WORK = (Meaning.MERGE, Meaning.DEPENDENCY)
+
+
+def _audit(trees: Trees, job: dict[str, Any]) -> RangeAudit | None:
+    """The audit of the commits from base to target; None where no clone of upstream was named."""
+    folder = str(job.get("history", "")).rpartition("@")[0]
+    if not folder or not job.get("target_commit"):
+        return None
+    begun = time.perf_counter()
+    cache, repository = Path(job["cache"]), open_upstream(Path(folder))
+    base, target = trees.base.snapshot, trees.target.snapshot
+    anchors = anchors_of(repository, job["target_commit"], base, target, trees.profile, cache)
+    found = audit_commits(trees, Path(folder), anchors, take_inventory(trees).rows)
+    needs: dict[str, set[str]] = {}
+    for row in found.dispositions:
+        for symbol in row.symbols if row.disposition in _WORK else ():
+            module, _, name = symbol.partition(":")
+            path = trees.plugin.paths.get(module)
+            if path is not None:
+                needs.setdefault(path, set()).add(name)
+    return RangeAudit(
+        commits=count_of(repository, anchors["base"].commit, anchors["target"].commit),
+        dispositions=len({row.commit for row in found.dispositions}),
+        seconds=round(time.perf_counter() - begun, 2),
+        needs={path: tuple(sorted(names)) for path, names in sorted(needs.items())},
+    )
 
 
 def _peak() -> float:
