@@ -9,7 +9,7 @@ from evals.compare import compare, regressions
 from evals.matching import Standing
 from evals.metrics import PRODUCT, defect_results, error_results, score
 from evals.plots import recall_curve
-from evals.records import ReviewRecord, ToolRun
+from evals.records import RangeAudit, ReviewRecord, ToolRun
 from evals.replay import Outcome
 from evals.report import markdown, write_results
 from evals.results import Results, load_results, recorded, results_of
@@ -79,6 +79,24 @@ def test_changes() -> None:
     assert found.no_edit is not None
     assert (found.change_recall.hits, found.change_recall.of) == (1, 3)
     assert (found.no_edit.hits, found.no_edit.of) == (1, 2)
+
+
+def test_changes_that_have_to_do_with_upstream_and_the_audit() -> None:
+    found = score(ran(START, LATER))
+    # C.stop is matched with nothing upstream: B (said to need no edit) and C.run count.
+    assert found.change_recall_known is not None
+    assert (found.change_recall_known.hits, found.change_recall_known.of) == (1, 2)
+    assert found.change_recall_audited is not None
+    assert found.change_recall_audited.of == 0
+    assert (found.commits, found.dispositions) == (0, 0)
+    audit = RangeAudit(commits=5, dispositions=4, seconds=1.0, needs={"vllm_metax/a.py": ("B", "C.stop")})
+    audited = score(ran(START.model_copy(update={"audit": audit}), LATER))
+    assert audited.change_recall_audited is not None
+    assert (audited.change_recall_audited.hits, audited.change_recall_audited.of) == (3, 3)
+    assert (audited.commits, audited.dispositions) == (5, 4)
+    assert "| upstream commits with a disposition | 4/5 |" in markdown(
+        results(ran(START.model_copy(update={"audit": audit}), LATER), ())
+    )
 
 
 def test_baselines_and_what_did_not_run() -> None:
